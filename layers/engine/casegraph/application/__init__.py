@@ -1,0 +1,1 @@
+"""The use cases, one module each, over the Protocols of ports.py."""

@@ -1,0 +1,1 @@
+"""From a workflow folder to the canonical bundle; never imported by a Lambda function."""

@@ -1,0 +1,1 @@
+"""The canonical workflow document: models, validation, digest, and what the kernel reads."""

@@ -1,0 +1,1 @@
+"""One module per node kind, and the table of them."""

@@ -1,0 +1,1 @@
+"""The local run: the AWS process, its stack, the real handlers, an HTTP front."""

@@ -1,0 +1,1 @@
+"""What a Lambda function is made of: settings, the composition root, HTTP, batches, observability."""
