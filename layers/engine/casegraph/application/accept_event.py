@@ -1,0 +1,96 @@
+"""Events from outside: stored before they are matched, applied at most once (architecture.md 1, protocol.md 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from casegraph.application import payloads
+from casegraph.application.context import Ports
+from casegraph.application.persistence import patiently
+from casegraph.application.signals import send_signal
+from casegraph.domain import rules
+from casegraph.domain.canonical import digest
+from casegraph.domain.head import row_key
+from casegraph.domain.signal import EVENT, Pointer, event_hash, match_of
+from casegraph.domain.writes import Delete, Item, Put, Write
+from casegraph.errors import ConditionsFailed, Conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event as its sender means it. event_id: the sender's own id, what it is deduplicated by."""
+
+    event_type: str
+    event_id: str
+    key: str
+    payload: Any
+    source: str
+
+    def fingerprint(self) -> str:
+        """What must be the same when the same event id comes again."""
+        return digest([self.event_type, self.event_id, self.key, self.payload, self.source])
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """run_id: the run it was given to, None when it is kept until a run waits for it; late: the run has ended."""
+
+    run_id: str | None
+    replayed: bool = False
+    late: bool = False
+
+
+def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Delete, ...] = ()) -> Accepted:
+    """Give an event to a run. The same again is a replay; the same id with another content is refused.
+
+    also: deletes of the parked row that it came from. Raises `NotFound`, `TooMany("inbox_full")`,
+    `Conflict("idempotency_key_reused")`, and `ConditionsFailed` when the parked row is gone.
+    """
+    row = event_row(ports, run_id, event)
+    pointer = Pointer(EVENT, row["event_hash"], event.event_type, match_of(event.key))
+    address = row_key(run_id, row["sk"])
+    stored = patiently(ports, lambda: ports.store.get(address))
+    if stored is not None:
+        return _replay(run_id, event, stored)
+    writes: list[Write] = [Put(address, row, (rules.NEW_ITEM,)), *also]
+    try:
+        head = send_signal(ports, run_id, pointer, lambda _: writes)
+    except ConditionsFailed as failed:
+        first = failed.of(0)
+        if first is None or first.old_item is None:
+            raise
+        return _replay(run_id, event, first.old_item)
+    return Accepted(run_id, late=head.terminal)
+
+
+def _replay(run_id: str, event: Event, stored: Item) -> Accepted:
+    if stored["fingerprint"] != event.fingerprint():
+        raise Conflict(
+            f"event id {event.event_id!r} of type {event.event_type} was already sent with another content",
+            "idempotency_key_reused",
+            run_id=run_id,
+            hint="send a new event under an event_id of its own",
+        )
+    return Accepted(run_id, replayed=True)
+
+
+def event_row(ports: Ports, run_id: str, event: Event) -> Item:
+    """The event's own row under the run."""
+    name = event_hash(event.event_type, event.event_id)
+    key = row_key(run_id, f"EVENT#{name}")
+    kept = payloads.stored(ports, run_id, "payload", event.payload)
+    return {"pk": key.pk, "sk": key.sk, "run_id": run_id, "event_hash": name, **envelope(ports, event), **kept}
+
+
+def envelope(ports: Ports, event: Event) -> Item:
+    """What is kept of an event, besides its payload, wherever its row stands."""
+    return {
+        "installation_id": ports.installation_id,
+        "event_type": event.event_type,
+        "event_id": event.event_id,
+        "key": event.key,
+        "source": event.source,
+        "received_at": ports.clock.now(),
+        "fingerprint": event.fingerprint(),
+    }

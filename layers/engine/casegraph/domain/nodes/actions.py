@@ -1,0 +1,103 @@
+"""What a node's `enter` or `resume` decides: data that the walk carries out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from casegraph.domain.writes import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The step finished and leaves by `port`."""
+
+    port: str
+    output: Any = None
+    status: str = "succeeded"
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The step failed with a short code; `retryable` lets the node's retry policy try again."""
+
+    code: str
+    retryable: bool = False
+    jitter: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that opens with a wait: `sk` and its attributes (pk and sk are added by the walk)."""
+
+    sk: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A wait that listens over runs: event types and the hash of the correlation key."""
+
+    event_types: tuple[str, ...]
+    match: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The step waits. deadline_at None: nothing fires by itself (an effect: the outbox keeps it moving)."""
+
+    what: str
+    deadline_at: int | None = None
+    rows: tuple[Row, ...] = ()
+    match: str = ""
+    subscription: Subscription | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CallComponent:
+    """The step needs a read-only component's answer."""
+
+    component_id: str
+    input: Mapping[str, Any]
+    timeout_seconds: float
+    costly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """One token per branch port."""
+
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive:
+    """The token stands at a join and is counted there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndBranch:
+    """The branch ends; `terminate` ends the whole run."""
+
+    terminal_code: str
+    terminate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsAttention:
+    """The branch stops until an operator resolves it (`effect_ambiguous`)."""
+
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class StayWaiting:
+    """The signal changes nothing here."""
+
+
+Action = (
+    Done | Failed | Wait | CallComponent | Fork | Arrive | EndBranch | NeedsAttention | StayWaiting
+)

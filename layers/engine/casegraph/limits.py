@@ -1,0 +1,81 @@
+"""Every bound of the engine, each with its unit in its name and the reason for its value."""
+
+from __future__ import annotations
+
+# -- time ---------------------------------------------------------------------------------------------------------
+# protocol.md: one bound on the difference between two writers' clocks, used everywhere.
+CLOCK_SKEW_MILLISECONDS = 2_000
+# protocol.md 3: added to the lease for each claim without orderly release, so that ten minutes of throttled
+# commits cannot use up all attempts.
+PENALTY_STEP_MILLISECONDS = 120_000
+# protocol.md 3: claims that ended without an orderly release before the run asks for help.
+MAX_CLAIM_ATTEMPTS = 8
+# protocol.md 3: burst commits in a row that change nothing.
+MAX_IDLE_COMMITS = 3
+# Sort key of an index entry that waits for no instant: 9999-12-31, the last RFC 3339 second.
+FAR_FUTURE_AT = 253_402_300_799_000
+# architecture.md 9: how long a terminal run is kept when nothing says otherwise.
+TERMINAL_RETENTION_MILLISECONDS = 30 * 86_400_000
+# protocol.md 2: retry jitter of conflicts and throttles.
+RETRY_JITTER_MILLISECONDS = (20, 400)
+# Tries of one store call before the invocation gives up and lets the lease expire.
+MAX_STORE_TRIES = 8
+# A signal's optimistic append under contention: each try reads the head anew.
+MAX_SIGNAL_TRIES = 64
+# protocol.md 3: time is checked before each claim and each call; a commit with its retries fits in this.
+COMMIT_RESERVE_MILLISECONDS = 3_000
+# protocol.md 4: a job for a run due within this is sent again with that delay.
+JOB_HOLD_MILLISECONDS = 120_000
+# protocol.md 4: writers send the delayed job themselves for what falls due within the SQS maximum.
+JOB_MAX_DELAY_MILLISECONDS = 900_000
+# protocol.md 4: the sweeper leaves what is overdue by less to the jobs that are already on their way.
+SWEEP_OVERDUE_MILLISECONDS = 60_000
+# protocol.md 3: back-off of a release after an unexpected error: doubling from the first to the last value.
+RELEASE_BACKOFF_MILLISECONDS = (5_000, 300_000)
+
+# -- store --------------------------------------------------------------------------------------------------------
+# protocol.md 4: spreads the index writes; any key's share of a uniform load stays at or below 1/32.
+INDEX_SHARDS = 64
+# architecture.md 4: tasks of one queue spread over this many partitions.
+QUEUE_SHARDS = 32
+# protocol.md 1: above this the map of latest outputs is a row of its own, so that the head stays about 1 KB.
+LATEST_INLINE_MAX_BYTES = 2_048
+# protocol.md 1: payloads above this go to S3 by digest.
+PAYLOAD_INLINE_MAX_BYTES = 4_096
+# architecture.md 10: a body of a request; also the hard bound of a payload.
+BODY_MAX_BYTES = 1_048_576
+PUBLISH_BODY_MAX_BYTES = 5_242_880
+BODY_MAX_DEPTH = 64
+# protocol.md 3: DynamoDB takes 100 items in a transaction; ten are left for the head, segment and records.
+COMMIT_MAX_ITEMS = 90
+# protocol.md 3: DynamoDB takes 4 MB; headroom for keys and the head.
+COMMIT_MAX_BYTES = 3_145_728
+# A segment is one item of at most 400 KB: steps of one commit, and bytes of their inline outputs.
+COMMIT_MAX_STEPS = 100
+COMMIT_MAX_OUTPUT_BYTES = 204_800
+# Rows closed by one cleanup page (protocol.md 3, closing).
+CLOSING_PAGE_ITEMS = 40
+
+# -- runs ---------------------------------------------------------------------------------------------------------
+# protocol.md 2: buffered events and events in the inbox together.
+MAX_PENDING_EVENTS = 32
+# Nested forks: a step id with names of 100 characters must fit in a sort key of 1,024 bytes.
+MAX_BRANCH_DEPTH = 8
+STEP_ID_MAX_BYTES = 900
+# A page of merged reports that an expression may see; the rest are counted (`run.report_count`).
+REPORTS_IN_CONTEXT_MAX = 100
+# protocol.md 5: attempts of an effect, its back-off and the time one call may take.
+MAX_EFFECT_ATTEMPTS = 8
+EFFECT_BACKOFF_MILLISECONDS = (5_000, 900_000)
+EFFECT_CALL_TIMEOUT_SECONDS = 10
+COMPONENT_CALL_TIMEOUT_SECONDS = 10
+# domain.md: a claim that is not renewed is given to the next person.
+TASK_CLAIM_MILLISECONDS = 15 * 60_000
+# Read-only calls of one burst at the same time: a Lambda's threads share one CPU and its connections.
+PARALLEL_CALLS_MAX = 16
+# architecture.md 10: lists.
+PAGE_MAX_ITEMS = 100
+# protocol.md 1: idempotency records of control operations.
+IDEMPOTENCY_MILLISECONDS = 86_400_000
+# Events by key that no run waits for yet.
+PARKED_EVENT_MILLISECONDS = 30 * 86_400_000
