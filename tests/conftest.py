@@ -10,10 +10,9 @@ from casegraph.local.credentials import use_local_credentials
 
 use_local_credentials()
 
-import moto.core  # noqa: E402, F401 -- before the first client, see above
-
 from collections.abc import Iterator  # noqa: E402
 
+import moto.core  # noqa: E402, F401 -- before the first client, see above
 import pytest  # noqa: E402
 
 from casegraph.local.aws_process import LocalAws  # noqa: E402

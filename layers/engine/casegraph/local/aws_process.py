@@ -126,6 +126,10 @@ class LocalAws:
 
     def _spawn(self) -> Record:
         port = self._wanted_port or free_port()
+        if not _is_free(port):
+            raise LocalAwsFailed(
+                f"port {port} of {HOST} is taken; stop what listens there, or name no port", port=port
+            )
         with self.log_file.open("ab") as log:
             # A session of its own: Ctrl-C at the terminal reaches us, and we stop it after the handlers are done.
             self._child = subprocess.Popen(
@@ -142,7 +146,9 @@ class LocalAws:
         deadline = time.monotonic() + START_SECONDS
         while not _healthy(port):
             if self._child.poll() is not None or time.monotonic() > deadline:
-                _terminate(record.pid)
+                self._child.terminate()
+                self._child.wait(STOP_SECONDS)
+                (self.directory / "process.json").unlink(missing_ok=True)
                 raise LocalAwsFailed(f"the local AWS process did not start: {self._log_end()}", port=port)
             time.sleep(POLL_SECONDS)
         return record
@@ -175,6 +181,16 @@ def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
 
 
 def _environment(directory: Path, port: int) -> dict[str, str]:

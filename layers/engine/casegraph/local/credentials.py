@@ -13,7 +13,7 @@ REGION = "us-east-1"
 
 LOCAL_CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "local",
-    "AWS_SECRET_ACCESS_KEY": "local",  # noqa: S105 -- made up
+    "AWS_SECRET_ACCESS_KEY": "local",
     "AWS_DEFAULT_REGION": REGION,
     "AWS_REGION": REGION,
     "AWS_EC2_METADATA_DISABLED": "true",
