@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from casegraph.domain.writes import Table
 from casegraph.local.stack import load_template
 from casegraph.runtime.settings import PREFIX, Settings, variable
 
+ROOT = Path(__file__).parents[2]
 TEMPLATE = load_template()
 RESOURCES: dict[str, dict[str, Any]] = TEMPLATE["Resources"]
 GLOBALS: dict[str, Any] = TEMPLATE["Globals"]["Function"]
@@ -189,7 +191,8 @@ def test_every_alarm_says_what_it_means_what_to_do_first_and_where_to_read_on() 
     } < set(alarms)
     for alarm in alarms.values():
         assert "First command: casegraph " in alarm["AlarmDescription"]
-        assert "Runbook: docs/operations" in alarm["AlarmDescription"]
+        address = alarm["AlarmDescription"].split("Runbook: ")[1].split("#")
+        assert f"\n## {address[1]}\n" in (ROOT / address[0]).read_text()
     assert alarms["ReconcileSilentAlarm"]["TreatMissingData"] == "breaching"
 
 

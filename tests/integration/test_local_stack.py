@@ -119,6 +119,24 @@ def test_a_process_whose_owner_lives_is_used_and_not_stopped(living_owner: str, 
         assert guest_again.endpoint_url == living_owner
 
 
+def test_two_starts_at_once_end_with_one_process(tmp_path: Path) -> None:
+    script = OWNER.replace("time.sleep(60)", "sys.stdin.read()")
+    owners = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    endpoints = {o.stdout.readline().strip() for o in owners if o.stdout}
+    for owner in owners:
+        owner.communicate()
+    LocalAws(tmp_path).stop()
+    assert len(endpoints) == 1
+
+
 def test_a_record_of_a_process_that_is_gone_is_ignored(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()

@@ -7,6 +7,7 @@ directory; SIGKILL loses what came since its start.
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
@@ -88,14 +89,17 @@ class LocalAws:
         Raises `LocalAwsFailed` with the end of its log.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
-        running = self._running()
-        if running is None:
-            self._record = self._spawn()
-        elif _alive(running.owner_pid) and running.owner_pid != os.getpid():
-            self._record = running
-        else:
-            self._record = Record(running.pid, running.port, os.getpid())
-        self._remember(self._record)
+        with (self.directory / "start.lock").open("w") as lock:
+            # Two starts at once must not write to one state: the second waits and finds the first one's process.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            running = self._running()
+            if running is None:
+                self._record = self._spawn()
+            elif _alive(running.owner_pid) and running.owner_pid != os.getpid():
+                self._record = running
+            else:
+                self._record = Record(running.pid, running.port, os.getpid())
+            self._remember(self._record)
         return self
 
     def stop(self) -> None:
