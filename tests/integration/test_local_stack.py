@@ -55,6 +55,8 @@ def test_items_messages_and_objects_are_there_after_a_stop_and_a_start(tmp_path:
     assert [m["Body"] for m in messages] == ["job"]
     assert payload == b"payload"
     assert after.runs_table == before.runs_table
+    assert after.execute_queue_url.startswith(f"{after.aws_endpoint_url}/")
+    assert after.dispatch_queue_url.startswith(f"{after.aws_endpoint_url}/")
 
 
 def test_a_stopped_process_no_longer_listens(tmp_path: Path) -> None:

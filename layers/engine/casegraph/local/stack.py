@@ -90,11 +90,8 @@ def ensure_stack(
         "Tags": [{"Key": _DIGEST_TAG, "Value": tag}],
     }
     stack = _describe(cloudformation, name)
-    if stack is not None and stack["StackStatus"] == "ROLLBACK_COMPLETE":
-        # Its creation failed and left nothing; such a stack can only be deleted.
-        cloudformation.delete_stack(StackName=name)
-        stack = None
-    if stack is None:
+    # A creation that failed has left nothing, and the local AWS process lets it be tried again under the same name.
+    if stack is None or stack["StackStatus"] == "ROLLBACK_COMPLETE":
         _create(cloudformation, request)
     elif {"Key": _DIGEST_TAG, "Value": tag} not in stack.get("Tags", []):
         cloudformation.update_stack(**request)
