@@ -33,6 +33,13 @@ SWEEP_OVERDUE_MILLISECONDS = 60_000
 # protocol.md 3: back-off of a release after an unexpected error: doubling from the first to the last value.
 RELEASE_BACKOFF_MILLISECONDS = (5_000, 300_000)
 
+# protocol.md 4: what a paused run or connector holds back is looked at again after this.
+PAUSED_RECHECK_MILLISECONDS = 60_000
+# protocol.md 4: index entries read per shard and class in one sweep, half oldest first, half from the cursor.
+SWEEP_SHARD_ITEMS = 50
+# protocol.md 4: the sweeper holds back while this many jobs wait: more hints would not make the executor faster.
+SWEEP_MAX_QUEUE_DEPTH = 5_000
+
 # -- store --------------------------------------------------------------------------------------------------------
 # protocol.md 4: spreads the index writes; any key's share of a uniform load stays at or below 1/32.
 INDEX_SHARDS = 64
@@ -66,6 +73,8 @@ STEP_ID_MAX_BYTES = 900
 REPORTS_IN_CONTEXT_MAX = 100
 # protocol.md 5: attempts of an effect, its back-off and the time one call may take.
 MAX_EFFECT_ATTEMPTS = 8
+# Lookups without an answer before a person is asked: with the back-off below, about half an hour.
+MAX_EFFECT_LOOKUPS = 8
 EFFECT_BACKOFF_MILLISECONDS = (5_000, 900_000)
 EFFECT_CALL_TIMEOUT_SECONDS = 10
 COMPONENT_CALL_TIMEOUT_SECONDS = 10

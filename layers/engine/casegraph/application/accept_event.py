@@ -13,7 +13,7 @@ from casegraph.domain import rules
 from casegraph.domain.canonical import digest
 from casegraph.domain.head import row_key
 from casegraph.domain.signal import EVENT, Pointer, event_hash, match_of
-from casegraph.domain.writes import Delete, Item, Put, Write
+from casegraph.domain.writes import Item, Put, Update, Write
 from casegraph.errors import ConditionsFailed, Conflict
 
 
@@ -41,11 +41,11 @@ class Accepted:
     late: bool = False
 
 
-def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Delete, ...] = ()) -> Accepted:
+def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Update, ...] = ()) -> Accepted:
     """Give an event to a run. The same again is a replay; the same id with another content is refused.
 
-    also: deletes of the parked row that it came from. Raises `NotFound`, `TooMany("inbox_full")`,
-    `Conflict("idempotency_key_reused")`, and `ConditionsFailed` when the parked row is gone.
+    also: the mark on the parked row that it came from. Raises `NotFound`, `TooMany("inbox_full")`,
+    `Conflict("idempotency_key_reused")`, and `ConditionsFailed` when the parked row was given to another run.
     """
     row = event_row(ports, run_id, event)
     pointer = Pointer(EVENT, row["event_hash"], event.event_type, match_of(event.key))
@@ -80,7 +80,14 @@ def event_row(ports: Ports, run_id: str, event: Event) -> Item:
     name = event_hash(event.event_type, event.event_id)
     key = row_key(run_id, f"EVENT#{name}")
     kept = payloads.stored(ports, run_id, "payload", event.payload)
-    return {"pk": key.pk, "sk": key.sk, "run_id": run_id, "event_hash": name, **envelope(ports, event), **kept}
+    return {
+        "pk": key.pk,
+        "sk": key.sk,
+        "run_id": run_id,
+        "event_hash": name,
+        **envelope(ports, event),
+        **kept,
+    }
 
 
 def envelope(ports: Ports, event: Event) -> Item:

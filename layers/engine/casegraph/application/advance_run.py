@@ -1,6 +1,6 @@
 """Advancing a run: claim it, decide and commit until nothing is left to do now, give it back (protocol.md 3).
 
-    claim -> [ decide -> read | subscribe | call | commit ]* -> commit that releases, or release
+claim -> [ decide -> read | subscribe | call | commit ]* -> commit that releases, or release
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from casegraph.domain.burst.stop import stop_plan
 from casegraph.domain.graph.compiled import CompiledGraph
 from casegraph.domain.head import Head
 from casegraph.errors import CasegraphError, NeedsOperator, NodeFailed
-from casegraph.limits import CLOCK_SKEW_MILLISECONDS, COMMIT_RESERVE_MILLISECONDS, JOB_HOLD_MILLISECONDS, PARALLEL_CALLS_MAX
+from casegraph.limits import (
+    CLOCK_SKEW_MILLISECONDS,
+    COMMIT_RESERVE_MILLISECONDS,
+    JOB_HOLD_MILLISECONDS,
+    PARALLEL_CALLS_MAX,
+)
 
 
 class Advanced(StrEnum):
@@ -94,7 +99,10 @@ class Burst:
 
     def _now(self) -> int:
         """The burst's instant: never before the time that the run was woken for."""
-        return max(self.ports.clock.now(), min(self.head.wake_at or 0, self.ports.clock.now() + CLOCK_SKEW_MILLISECONDS))
+        return max(
+            self.ports.clock.now(),
+            min(self.head.wake_at or 0, self.ports.clock.now() + CLOCK_SKEW_MILLISECONDS),
+        )
 
     def _out_of_time(self, seconds: float = 0) -> bool:
         return self.deadline.remaining_milliseconds() < COMMIT_RESERVE_MILLISECONDS + seconds * 1000
@@ -156,7 +164,9 @@ class Burst:
             answer = self.ports.components.call(request)
         except NodeFailed as failure:
             self.ports.journal.event("component_failed", run_id=self.head.run_id, code=failure.code)
-            return CallResult(code=failure.code, retryable=failure.retryable, costly=call.costly, jitter=jitter)
+            return CallResult(
+                code=failure.code, retryable=failure.retryable, costly=call.costly, jitter=jitter
+            )
         return CallResult(answer.port, answer.result, costly=call.costly)
 
     def _commit(self, plan: Plan, *, release: bool) -> Advanced | None:
@@ -234,4 +244,3 @@ class Burst:
         except CasegraphError:
             self.ports.journal.count("release_failed")
         return Advanced.FAILED
-

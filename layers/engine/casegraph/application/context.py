@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from casegraph.application.ports import BlobStore, Clock, Components, Connectors, Ids, ItemStore, JobQueue, Journal
+from casegraph.application.ports import (
+    BlobStore,
+    Clock,
+    Components,
+    Connectors,
+    Ids,
+    ItemStore,
+    JobQueue,
+    Journal,
+)
 from casegraph.application.versions import Versions
 
 

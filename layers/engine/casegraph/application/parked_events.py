@@ -16,7 +16,7 @@ from casegraph.domain import rules
 from casegraph.domain.burst.knowledge import PendingSubscription
 from casegraph.domain.signal import event_hash, match_of
 from casegraph.domain.subscription import correlation_pk, removal, subscription_item
-from casegraph.domain.writes import Delete, Item, Key, Put, Table
+from casegraph.domain.writes import Item, Key, Put, Table, Update
 from casegraph.errors import ConditionsFailed, Conflict, NotFound, TooMany
 from casegraph.limits import PARKED_EVENT_MILLISECONDS
 
@@ -76,16 +76,16 @@ def _give(ports: Ports, run_id: str, event: Event, parked: Key, step: str) -> Ac
             stale = removal(event.event_type, match_of(event.key), run_id, step)
             write(ports, stale)
             return None
-        return accept_for_run(ports, run_id, event, (given(parked),))
+        return accept_for_run(ports, run_id, event, (given(parked, run_id),))
     except (NotFound, TooMany):
         return None
     except ConditionsFailed:
         return Accepted(None, replayed=True)  # another delivery of the same event was first
 
 
-def given(parked: Key) -> Delete:
-    """The parked row goes away in the transaction that gives its event to a run."""
-    return Delete(parked, (rules.ITEM_EXISTS,))
+def given(parked: Key, run_id: str) -> Update:
+    """The parked row is marked in the transaction that gives its event to a run."""
+    return Update(parked, (rules.ITEM_EXISTS, rules.NOT_GIVEN), set={("given_to",): run_id})
 
 
 def subscribe(ports: Ports, run_id: str, pending: PendingSubscription) -> bool:
@@ -108,15 +108,27 @@ def _put_subscription(ports: Ports, key: Key, item: Item) -> None:
 
 
 def _adopt(ports: Ports, run_id: str, pk: str) -> bool:
-    page = patiently(ports, lambda: ports.store.query(Table.CORRELATIONS, pk, prefix=_PARKED, limit=1))
-    for row in page.items:
-        event = Event(
-            row["event_type"], row["event_id"], row["key"], payloads.field(ports, row, "payload"), row["source"]
+    """Take the first parked event of this type and key that no run has."""
+    after: str | None = None
+    while True:
+        start = after
+        page = patiently(
+            ports, lambda: ports.store.query(Table.CORRELATIONS, pk, prefix=_PARKED, after=start)
         )
-        parked = Key(Table.CORRELATIONS, row["pk"], row["sk"])
-        try:
-            accept_for_run(ports, run_id, event, (given(parked),))
-            return True
-        except (ConditionsFailed, TooMany):
+        for row in page.items:
+            if "given_to" not in row and _take(ports, run_id, row):
+                return True
+        if page.next_after is None:
             return False
-    return False
+        after = page.next_after
+
+
+def _take(ports: Ports, run_id: str, row: Item) -> bool:
+    payload = payloads.field(ports, row, "payload")
+    event = Event(row["event_type"], row["event_id"], row["key"], payload, row["source"])
+    parked = Key(Table.CORRELATIONS, row["pk"], row["sk"])
+    try:
+        accept_for_run(ports, run_id, event, (given(parked, run_id),))
+    except (ConditionsFailed, TooMany):
+        return False
+    return True

@@ -28,7 +28,9 @@ def stored(ports: Ports, run_id: str, name: str, value: Any) -> Item:
     """
     body = canonical_bytes(value)
     if len(body) > BODY_MAX_BYTES:
-        raise TooLarge(f"{name} has {len(body)} bytes; at most {BODY_MAX_BYTES}", "payload_too_large", field=name)
+        raise TooLarge(
+            f"{name} has {len(body)} bytes; at most {BODY_MAX_BYTES}", "payload_too_large", field=name
+        )
     value_digest = digest(value)
     if len(body) <= PAYLOAD_INLINE_MAX_BYTES:
         return {name: value, f"{name}_digest": value_digest}

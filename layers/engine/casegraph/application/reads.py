@@ -48,7 +48,9 @@ def _read_reports(ports: Ports, head: Head, knowledge: Knowledge, epoch: int) ->
     """The merged reports of every epoch that was taken in: those rows are frozen, so a replay sees the same."""
     page = patiently(
         ports,
-        lambda: ports.store.query(Table.RUNS, run_pk(head.run_id), prefix="REPORT#", limit=REPORTS_IN_CONTEXT_MAX),
+        lambda: ports.store.query(
+            Table.RUNS, run_pk(head.run_id), prefix="REPORT#", limit=REPORTS_IN_CONTEXT_MAX
+        ),
     )
     knowledge.reports = [item["report"] for item in page.items if item["epoch"] <= epoch]
     knowledge.reports_epoch = epoch

@@ -22,6 +22,7 @@ from casegraph.limits import (
     EFFECT_BACKOFF_MILLISECONDS,
     EFFECT_CALL_TIMEOUT_SECONDS,
     MAX_EFFECT_ATTEMPTS,
+    MAX_EFFECT_LOOKUPS,
 )
 
 # Allowed sources of each state.
@@ -31,7 +32,7 @@ EFFECT_SOURCES: dict[str, tuple[str, ...]] = {
     "applied": ("applying", "ambiguous"),
     "rejected": ("applying", "ambiguous"),
     "ambiguous": ("applying", "ambiguous", "pending"),
-    "cancelled": ("pending",),
+    "cancelled": ("pending", "applying"),
 }
 SETTLED = ("applied", "rejected", "ambiguous", "cancelled")
 _INDEX = (("due_pk",), ("due_at",))
@@ -67,11 +68,11 @@ def new_effect(
     connector_id: str,
     operation: str,
     recovery: str,
-    payload: Any,
+    payload: Mapping[str, Any],
     now: int,
     max_attempts: int = MAX_EFFECT_ATTEMPTS,
 ) -> Row:
-    """The outbox row of a step's first effect, due at once."""
+    """The outbox row of a step's first effect, due at once. payload: the attributes that keep it (`Visit.kept`)."""
     item: Item = {
         "run_id": run_id,
         "step_id": step,
@@ -86,8 +87,7 @@ def new_effect(
         "max_attempts": max_attempts,
         "unknown": 0,
         "refused": 0,
-        "payload": payload,
-        "payload_digest": digest(payload),
+        **payload,
         "created_at": now,
         "available_at": now,
         "due_pk": f"e#{shard_of(run_id)}",
@@ -119,6 +119,7 @@ def start_attempt(key: Key, attempt_token: str, now: int, until: int) -> Update:
             ("state",): "applying",
             ("attempt_token",): attempt_token,
             ("attempted_at",): now,
+            ("attempt_until",): until,
             ("available_at",): until,
             ("due_at",): until,
         },
@@ -157,7 +158,11 @@ def settle(key: Key, item: Mapping[str, Any], verdict: Verdict, now: int) -> Upd
     if verdict.state == "applying":
         raise AssertionError("an attempt is started, not settled, into applying")
     return Update(
-        key, rules, set=values, remove=tuple(remove), add={("unknown",): verdict.unknown, ("refused",): verdict.refused}
+        key,
+        rules,
+        set=values,
+        remove=tuple(remove),
+        add={("unknown",): verdict.unknown, ("refused",): verdict.refused},
     )
 
 
@@ -167,17 +172,26 @@ def look_again(key: Key, item: Mapping[str, Any], at: int) -> Update:
     return Update(key, rules, set={("available_at",): at, ("due_at",): at}, add={("lookups",): 1})
 
 
-def cancel(key: Key, item: Mapping[str, Any], now: int) -> Update:
-    """No attempt will start any more: `cancelled`, or `ambiguous` when an attempt's outcome is unknown."""
-    state = "ambiguous" if item["unknown"] else "cancelled"
-    not_tried_since = Rule(
+def postpone(key: Key, item: Mapping[str, Any], at: int) -> Update:
+    """Leave a pending effect for later without an attempt: its run, or its connector, is paused."""
+    rules = (row_state_in("pending"), _untouched(item))
+    return Update(key, rules, set={("available_at",): at, ("due_at",): at})
+
+
+def _untouched(item: Mapping[str, Any]) -> Rule:
+    return Rule(
         "attempts_as_read",
         Compare(("attempts",), "=", item["attempts"]),
         "an attempt that started meanwhile must settle first",
     )
+
+
+def cancel(key: Key, item: Mapping[str, Any], now: int) -> Update:
+    """No attempt will start any more: `cancelled`, or `ambiguous` when an attempt's outcome is unknown."""
+    state = "ambiguous" if item["unknown"] else "cancelled"
     return Update(
         key,
-        (row_state_in("pending"), not_tried_since),
+        (row_state_in("pending"), _untouched(item)),
         set={("state",): state, ("settled_at",): now},
         remove=_INDEX,
     )
@@ -210,7 +224,7 @@ def after_unknown(item: Mapping[str, Any], code: str, now: int, jitter: int) -> 
     """Nobody knows: by recovery class. None: stay `applying` until the lookup may be believed."""
     if item["recovery"] == "idempotent" and item["attempts"] < item["max_attempts"]:
         return Verdict("pending", code, now + jitter, unknown=1)
-    if item["recovery"] == "lookup":
+    if item["recovery"] == "lookup" and item.get("lookups", 0) < MAX_EFFECT_LOOKUPS:
         return None
     return Verdict("ambiguous", code, unknown=1)
 
@@ -220,6 +234,14 @@ def after_absent(item: Mapping[str, Any], now: int, jitter: int) -> Verdict:
     return after_refused(item, "not_found_there", now, jitter)
 
 
-def lookup_believed_at(item: Mapping[str, Any], attempt_until: int, visibility_seconds: int) -> int:
+def after_terminal(verdict: Verdict) -> Verdict:
+    """The run has ended: nothing goes back to `pending` (protocol.md 5)."""
+    if verdict.state != "pending":
+        return verdict
+    return Verdict("ambiguous" if verdict.unknown else "cancelled", verdict.code, unknown=verdict.unknown)
+
+
+def lookup_believed_at(item: Mapping[str, Any], visibility_seconds: int) -> int:
     """From when a lookup's "absent" counts: attempt's invocation deadline + call timeout + visibility (S33)."""
-    return attempt_until + (EFFECT_CALL_TIMEOUT_SECONDS + visibility_seconds) * 1000
+    until: int = item["attempt_until"]
+    return until + (EFFECT_CALL_TIMEOUT_SECONDS + visibility_seconds) * 1000

@@ -63,6 +63,7 @@ class Head:
     buffered: tuple[str, ...] = ()
     merge_epoch: int = 0
     merged_reports: bool = False
+    shifted_by: int = 0
     steps: int = 0
     idle_commits: int = 0
     chain: str = ""
@@ -141,7 +142,7 @@ def shard_of(run_id: str) -> int:
 # The attributes a replay of the segments rebuilds; the rest is leases, attempts, wake_at and the inbox.
 FACTS = (
     "outcome", "error_code", "ended_at", "paused", "attention", "attention_since", "frontier", "closing", "latest",
-    "visits", "buffered", "merge_epoch", "merged_reports", "steps", "idle_commits", "digest", "version",
+    "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "steps", "idle_commits", "digest", "version",
 )  # fmt: skip
 
 
@@ -221,6 +222,7 @@ def facts(head: Head) -> dict[str, Any]:
         "attention": head.attention,
         "attention_since": head.attention_at,
         "merged_reports": head.merged_reports or None,
+        "shifted_by": head.shifted_by or None,
     }
     stored.update({name: value for name, value in optional.items() if value is not None})
     return stored
@@ -256,6 +258,7 @@ def from_item(item: Item) -> Head:
         buffered=tuple(item["buffered"]),
         merge_epoch=item["merge_epoch"],
         merged_reports=item.get("merged_reports", False),
+        shifted_by=item.get("shifted_by", 0),
         steps=item["steps"],
         idle_commits=item["idle_commits"],
         chain=item["chain"],

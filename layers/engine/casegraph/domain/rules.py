@@ -13,15 +13,21 @@ NEW_ITEM = Rule("new_item", Absent(("pk",)), "an id is derived, so a second writ
 ITEM_EXISTS = Rule("item_exists", Exists(("pk",)), "an update must not create a row")
 NOT_TERMINAL = Rule("not_terminal", Absent(("outcome",)), "a terminal outcome never changes (invariant 1)")
 NOT_PAUSED = Rule("not_paused", Absent(("paused",)), "nothing advances and no attempt starts while paused")
-NOT_IN_RUN_ATTENTION = Rule("not_in_run_attention", Absent(("attention",)), "the whole run waits for an operator")
+NOT_IN_RUN_ATTENTION = Rule(
+    "not_in_run_attention", Absent(("attention",)), "the whole run waits for an operator"
+)
 CLAIMABLE_OUTCOME = Rule(
     "not_terminal_unless_cleanup",
     AnyOf((Absent(("outcome",)), Exists(("cleanup",)))),
     "a terminal run is claimed only to close what its outcome left open",
 )
 CONTROL_CLAIMABLE = Rule(
-    "control_claimable", Absent(("outcome",)), "a control claim ignores attention, pause and wake_at, not the outcome"
+    "control_claimable",
+    Absent(("outcome",)),
+    "a control claim ignores attention, pause and wake_at, not the outcome",
 )
+
+NOT_GIVEN = Rule("not_given", Absent(("given_to",)), "a parked event goes to one run only (invariant 5)")
 
 
 def due(now: int) -> Rule:
@@ -90,7 +96,9 @@ def same_buffered(head: Head) -> Rule:
 def same_terminality(head: Head) -> Rule:
     """Terminal as read, or not terminal as read."""
     condition = Exists(("outcome",)) if head.terminal else Absent(("outcome",))
-    return Rule("same_terminality", condition, "a release must not forget the cleanup of a run that just ended")
+    return Rule(
+        "same_terminality", condition, "a release must not forget the cleanup of a run that just ended"
+    )
 
 
 def same_flags(head: Head) -> Rule:

@@ -118,7 +118,9 @@ def to_item(segment: Segment) -> Item:
 
 def segment_hash(item: Item) -> str:
     """The hash of a segment row: everything but itself, with outputs and facts standing in as their digests."""
-    covered = {name: value for name, value in item.items() if name not in ("hash", "pk", "sk", "steps", "facts")}
+    covered = {
+        name: value for name, value in item.items() if name not in ("hash", "pk", "sk", "steps", "facts")
+    }
     if "steps" in item:
         covered["steps"] = [{k: v for k, v in step.items() if k != "output"} for step in item["steps"]]
     if "facts" in item:

@@ -160,6 +160,21 @@ def expire(key: Key, now: int) -> Update:
     )
 
 
+def reschedule(key: Key, item: Item, timeout_at: int | None, shifted_by: int) -> Update:
+    """The run stood still for `shifted_by` milliseconds: due and timeout move, and with them the rank."""
+    moved = dict(item)
+    if timeout_at is not None:
+        moved["timeout_at"] = timeout_at
+    if "due_at" in item:
+        moved["due_at"] = item["due_at"] + shifted_by
+    values = {(name,): moved[name] for name in ("timeout_at", "due_at") if name in moved}
+    if item["state"] == "open":
+        values[("task_rank",)] = open_rank(moved)
+    return Update(
+        key, (row_state_in(*OPEN_STATES), row_revision(item["revision"])), set=values, add={("revision",): 1}
+    )
+
+
 def cancel(key: Key, cause: str, now: int) -> Update:
     """The branch lost, or the run ended; `cause` is the winner's token key or the outcome."""
     return Update(
@@ -169,4 +184,3 @@ def cancel(key: Key, cause: str, now: int) -> Update:
         remove=(("claim_until",), *_INDEX),
         add={("revision",): 1},
     )
-

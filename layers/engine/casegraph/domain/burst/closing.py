@@ -44,14 +44,18 @@ def page(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> tu
     return writes, closed
 
 
-def _closing_writes(head: Head, graph: CompiledGraph, knowledge: Knowledge, key: str, now: int) -> list[Write]:
+def _closing_writes(
+    head: Head, graph: CompiledGraph, knowledge: Knowledge, key: str, now: int
+) -> list[Write]:
     place = parse_key(key)
     step = step_id(place, graph)
     node = graph.nodes[place.node]
     cause, _, match = head.closing[key].partition("|")
     if node.kind.name == "human_task":
         item = row(knowledge, task.task_sk(step))
-        return [task.cancel(row_key(head.run_id, task.task_sk(step)), cause, now)] if task.is_open(item) else []
+        return (
+            [task.cancel(row_key(head.run_id, task.task_sk(step)), cause, now)] if task.is_open(item) else []
+        )
     if node.kind.effect:
         sk = effect.effect_sk(step, 1)
         item = row(knowledge, sk)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from casegraph.domain import task
 from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.inbox import resume
 from casegraph.domain.burst.knowledge import Knowledge
-from casegraph.domain.burst.visit import Visit
+from casegraph.domain.burst.visit import Visit, row
+from casegraph.domain.head import row_key
 from casegraph.domain.place import step_id
 from casegraph.domain.signal import TASK, Pointer, TimedOut
 from casegraph.domain.token import TokenStatus
@@ -29,6 +31,21 @@ def fire_deadlines(draft: Draft, knowledge: Knowledge) -> None:
             draft.change(key, replace(token, status=TokenStatus.READY, deadline_at=None))
         elif token.status is TokenStatus.WAITING and step_id(place, draft.graph) not in decided_later:
             resume(Visit(draft, knowledge, place, token), TimedOut())
+
+
+def move_due_times(draft: Draft, knowledge: Knowledge) -> None:
+    """After a pause that shifted the deadlines: the open tasks' own due times follow (protocol.md 6)."""
+    if not draft.shifted_by:
+        return
+    for _, place, token in draft.tokens(TokenStatus.WAITING):
+        if draft.graph.nodes[place.node].kind.name != "human_task" or not draft.has_room:
+            continue
+        sk = task.task_sk(step_id(place, draft.graph))
+        item = row(knowledge, sk)
+        if task.is_open(item):
+            address = row_key(draft.base.run_id, sk)
+            draft.writes.append(task.reschedule(address, item, token.deadline_at, draft.shifted_by))
+    draft.shifted_by = 0
 
 
 def _decided_later(draft: Draft) -> frozenset[str]:

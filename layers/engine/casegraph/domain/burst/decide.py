@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from casegraph.domain.burst.closing import close_page
-from casegraph.domain.burst.deadlines import fire_deadlines, next_instant
+from casegraph.domain.burst.deadlines import fire_deadlines, move_due_times, next_instant
 from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.inbox import take_in
 from casegraph.domain.burst.knowledge import Knowledge, PendingCall, PendingSubscription
@@ -62,6 +62,7 @@ def decide(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> 
         if head.attempts > MAX_CLAIM_ATTEMPTS:
             draft.attention = "dispatch_exhausted"
         else:
+            move_due_times(draft, knowledge)
             take_in(draft, knowledge)
             fire_deadlines(draft, knowledge)
             walk(draft, knowledge)
@@ -107,6 +108,7 @@ def _changed(draft: Draft) -> bool:
     return (
         draft.frontier != dict(base.frontier)
         or draft.closing != dict(base.closing)
+        or draft.shifted_by != base.shifted_by
         or tuple(draft.inbox) != base.inbox
         or draft.outcome != base.outcome
     )
@@ -119,7 +121,9 @@ def _idle_counted(draft: Draft, head: Head) -> Head:
     later = head.wake_at is None or head.wake_at > draft.now
     idle = 0 if _changed(draft) or later else draft.base.idle_commits + 1
     if idle >= MAX_IDLE_COMMITS and head.attention is None:
-        return replace(head, idle_commits=idle, attention="no_progress", attention_at=head.recorded_at, wake_at=None)
+        return replace(
+            head, idle_commits=idle, attention="no_progress", attention_at=head.recorded_at, wake_at=None
+        )
     return replace(head, idle_commits=idle)
 
 

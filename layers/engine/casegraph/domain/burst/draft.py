@@ -45,6 +45,7 @@ class Draft:
     attention: str | None = None
     merge_epoch: int = 0
     merged_reports: bool = False
+    shifted_by: int = 0
     steps: list[StepRecord] = field(default_factory=list)
     fresh: dict[str, Any] = field(default_factory=dict)
     opened: list[Mapping[str, Any]] = field(default_factory=list)
@@ -74,6 +75,7 @@ class Draft:
             attention=head.attention,
             merge_epoch=head.merge_epoch,
             merged_reports=head.merged_reports,
+            shifted_by=head.shifted_by,
         )
 
     @property
@@ -207,6 +209,7 @@ class Draft:
             attention_at=(self.base.attention_at or recorded_at) if attention and not self.outcome else None,
             merge_epoch=self.merge_epoch,
             merged_reports=self.merged_reports,
+            shifted_by=self.shifted_by,
             steps=self.base.steps + len(self.steps),
             wake_at=wake_at,
             recorded_at=recorded_at,

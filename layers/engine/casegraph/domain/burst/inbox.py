@@ -6,6 +6,7 @@ from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.knowledge import Knowledge
 from casegraph.domain.burst.settle import apply_action
 from casegraph.domain.burst.visit import Visit, row
+from casegraph.domain.nodes.actions import Failed
 from casegraph.domain.place import parse_key, parse_step_id
 from casegraph.domain.signal import (
     EFFECT,
@@ -19,6 +20,7 @@ from casegraph.domain.signal import (
     TaskDecided,
 )
 from casegraph.domain.token import Token, TokenStatus
+from casegraph.errors import NodeFailed
 
 
 def take_in(draft: Draft, knowledge: Knowledge) -> None:
@@ -93,4 +95,8 @@ def _resumable(token: Token) -> bool:
 
 def resume(visit: Visit, signal: Resumption) -> None:
     """Let the node decide what the signal means, and carry that out."""
-    apply_action(visit, visit.node.kind.resume(visit, signal))
+    try:
+        action = visit.node.kind.resume(visit, signal)
+    except NodeFailed as failure:
+        action = Failed(failure.code)
+    apply_action(visit, action)

@@ -47,7 +47,9 @@ def _groups(draft: Draft) -> Iterator[Group]:
 def _settle(draft: Draft, knowledge: Knowledge, group: Group) -> bool:
     members = {k: parse_key(k) for k in draft.frontier if group.holds(parse_key(k).branch)}
     arrived = sorted(
-        k for k, p in members.items() if p.node == group.join and draft.frontier[k].status is TokenStatus.ARRIVED
+        k
+        for k, p in members.items()
+        if p.node == group.join and draft.frontier[k].status is TokenStatus.ARRIVED
     )
     if not arrived or _given_up(draft, group, members):
         return False

@@ -39,14 +39,15 @@ class Knowledge:
 
 
 class Missing(Exception):
-    """The decision cannot go on before these were read: row sort keys, blob digests, the reports merged up to an epoch."""
+    """The decision cannot go on before these were read: rows, blobs, the reports merged up to an epoch."""
 
-    def __init__(self, *, rows: tuple[str, ...] = (), payloads: tuple[str, ...] = (), epoch: int | None = None):
+    def __init__(
+        self, *, rows: tuple[str, ...] = (), payloads: tuple[str, ...] = (), epoch: int | None = None
+    ):
         super().__init__("more must be read")
         self.rows = rows
         self.payloads = payloads
         self.epoch = epoch
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from casegraph.domain import subscription
 from casegraph.domain.burst.knowledge import PendingCall, PendingSubscription
 from casegraph.domain.burst.visit import Visit
+from casegraph.domain.canonical import canonical_bytes
 from casegraph.domain.head import row_key
 from casegraph.domain.nodes.actions import (
     Action,
@@ -22,7 +23,7 @@ from casegraph.domain.place import Branch, Level
 from casegraph.domain.rules import NEW_ITEM
 from casegraph.domain.token import Token, TokenStatus
 from casegraph.domain.writes import Put
-from casegraph.limits import MAX_BRANCH_DEPTH, STEP_ID_MAX_BYTES
+from casegraph.limits import BODY_MAX_BYTES, MAX_BRANCH_DEPTH, STEP_ID_MAX_BYTES
 
 
 def apply_action(visit: Visit, action: Action) -> None:
@@ -50,7 +51,11 @@ def apply_action(visit: Visit, action: Action) -> None:
 
 def _finish(visit: Visit, action: Done) -> None:
     draft, place = visit.draft, visit.place
+    if action.output is not None and len(canonical_bytes(action.output)) > BODY_MAX_BYTES:
+        _fail(visit, Failed("payload_too_large"))
+        return
     del draft.frontier[place.key]
+    draft.writes.extend(action.writes)
     draft.writes.extend(subscription.removals(visit))
     attempts = max(visit.token.attempt, 1)
     draft.record(place, action.status, action.port, action.output, attempts=attempts, code=action.code)

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.knowledge import Knowledge, Missing
+from casegraph.domain.canonical import canonical_bytes, digest
+from casegraph.domain.head import Head
 from casegraph.domain.place import Branch, Place, branch_key, parse_branch, parse_step_id, step_id
 from casegraph.domain.segment import segment_sk
 from casegraph.domain.token import Token
+from casegraph.errors import NodeFailed
+from casegraph.limits import BODY_MAX_BYTES, PAYLOAD_INLINE_MAX_BYTES
 
 if TYPE_CHECKING:
     from casegraph.domain.graph.compiled import CompiledNode
@@ -64,6 +68,28 @@ class Visit:
         """The node's mapped input. Raises `ExpressionFailed`, or `Missing` when something must be read first."""
         context = self.context()
         return {name: program.evaluate(context) for name, program in self.node.mapping.items()}
+
+    @property
+    def run(self) -> Head:
+        """The head that the burst works on."""
+        return self.draft.base
+
+    def kept(self, name: str, value: Any) -> dict[str, Any]:
+        """The attributes that keep `value` under `name` in a row: inline, or beside the run by digest when large.
+
+        Raises `NodeFailed("payload_too_large")` over the hard bound."""
+        body = canonical_bytes(value)
+        if len(body) > BODY_MAX_BYTES:
+            raise NodeFailed("payload_too_large")
+        value_digest = digest(value)
+        if len(body) <= PAYLOAD_INLINE_MAX_BYTES:
+            return {name: value, f"{name}_digest": value_digest}
+        self.draft.blobs[value_digest] = body
+        return {f"{name}_digest": value_digest, f"{name}_elsewhere": True}
+
+    def evaluate_bool(self, source: str, extra: Mapping[str, Any] | None = None) -> bool:
+        """The truth of one CEL expression of this node's config: exactly true, or not."""
+        return self.evaluate(source, extra) is True
 
     def evaluate(self, source: str, extra: Mapping[str, Any] | None = None) -> Any:
         """The JSON value of one CEL expression of this node's config."""
@@ -195,4 +221,6 @@ def payload(knowledge: Knowledge, digest: str) -> Any:
 
 def rfc3339(instant: int) -> str:
     """An epoch-milliseconds instant as RFC 3339 in UTC."""
-    return datetime.fromtimestamp(instant / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(instant / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )

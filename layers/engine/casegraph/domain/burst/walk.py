@@ -44,7 +44,10 @@ def record_results(draft: Draft, knowledge: Knowledge) -> None:
 
 
 def _next_ready(draft: Draft, blocked: set[str]) -> str | None:
-    return min((k for k, t in draft.frontier.items() if t.status is TokenStatus.READY and k not in blocked), default=None)
+    return min(
+        (k for k, t in draft.frontier.items() if t.status is TokenStatus.READY and k not in blocked),
+        default=None,
+    )
 
 
 def _step(visit: Visit) -> None:
@@ -93,5 +96,3 @@ def _or_buffered(visit: Visit, action: Action) -> Action:
             draft.buffered.remove(text)
             return visit.node.kind.resume(visit, EventReceived(event))
     return action
-
-

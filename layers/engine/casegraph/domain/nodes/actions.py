@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from casegraph.domain.writes import Item
+from casegraph.domain.writes import Item, Write
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The step finished and leaves by `port`."""
+    """The step finished and leaves by `port`; `writes` go with the commit."""
 
     port: str
     output: Any = None
     status: str = "succeeded"
     code: str = ""
+    writes: tuple[Write, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,4 @@ class StayWaiting:
     """The signal changes nothing here."""
 
 
-Action = (
-    Done | Failed | Wait | CallComponent | Fork | Arrive | EndBranch | NeedsAttention | StayWaiting
-)
+Action = Done | Failed | Wait | CallComponent | Fork | Arrive | EndBranch | NeedsAttention | StayWaiting
