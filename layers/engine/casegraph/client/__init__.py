@@ -1,1 +1,1 @@
-"""The typed HTTP client."""
+"""The typed HTTP client; the command line is its first user."""

@@ -1,0 +1,140 @@
+"""The HTTP front of the local run: what API Gateway does on AWS, on 127.0.0.1.
+
+It verifies the token as the JWT authorizer would, turns the request into the event that the api function gets, and
+calls the real handler in this process. One request at a time reaches the handler, as in one Lambda environment.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+from casegraph.errors import CasegraphError, TooLarge, Unauthenticated
+from casegraph.local.api_event import from_response, to_event
+from casegraph.local.aws_process import HOST
+
+# API Gateway takes 10 MB; the function's own bounds are lower and answer for themselves.
+GATEWAY_BODY_MAX_BYTES = 10 * 1024 * 1024
+# A client that stops in the middle of a request must not keep a thread.
+SOCKET_SECONDS = 30
+# The status page is for people who open the address in a browser; it says nothing that needs a sign-in.
+HEALTH_PATH = "/healthz"
+
+Verify = Callable[[str], Mapping[str, Any]]
+Invoke = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+
+class HttpFront:
+    """An HTTP server on 127.0.0.1 in threads of its own."""
+
+    def __init__(self, invoke: Invoke, verify: Verify, *, port: int = 0) -> None:
+        """invoke: calls the api function with an event. verify: the claims of a bearer token, or raises
+        `Unauthenticated`. port: 0 takes a free one."""
+        handler = type("Handler", (_Handler,), {"gateway": _Gateway(invoke, verify)})
+        self._server = _Server((HOST, port), handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address, without `/v1`."""
+        return f"http://{HOST}:{self._server.server_address[1]}"
+
+    def start(self) -> None:
+        """Serve from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more requests."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # A busy laptop: reviewers, notifiers and the demo connect at the same moment.
+    request_queue_size = 64
+
+
+class _Gateway:
+    """Authorizer and integration."""
+
+    def __init__(self, invoke: Invoke, verify: Verify) -> None:
+        self._invoke = invoke
+        self._verify = verify
+        # Powertools keeps the current event on the resolver: two at once would answer each other's requests.
+        self._one_at_a_time = threading.Lock()
+
+    def answer(
+        self, method: str, target: str, headers: list[tuple[str, str]], body: bytes, source_ip: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        claims = self._claims(dict((name.lower(), value) for name, value in headers))
+        event = to_event(method, target, headers, body, claims, source_ip)
+        with self._one_at_a_time:
+            response = self._invoke(event)
+        return from_response(response)
+
+    def _claims(self, headers: Mapping[str, str]) -> Mapping[str, Any]:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Unauthenticated("send `Authorization: Bearer <token>`; `casegraph dev` prints how to get one")
+        return self._verify(token.strip())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "casegraph"
+    sys_version = ""
+    timeout = SOCKET_SECONDS
+    gateway: ClassVar[_Gateway]
+
+    def _serve(self) -> None:
+        try:
+            status, headers, body = self._answer()
+        except CasegraphError as error:
+            status, headers, body = error.status, {}, _error(error)
+        self.send_response(status)
+        for name, value in headers.items():
+            if name.lower() != "content-length":
+                self.send_header(name, value)
+        if "content-type" not in {name.lower() for name in headers}:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _answer(self) -> tuple[int, dict[str, str], bytes]:
+        if self.path == HEALTH_PATH:
+            return 200, {}, b'{"status": "ok"}'
+        body = self._body()
+        return self.gateway.answer(
+            self.command, self.path, list(self.headers.items()), body, self.client_address[0]
+        )
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not length.isdigit():
+            self.close_connection = True
+            raise TooLarge("send the body with its Content-Length", "length_required")
+        if int(length) > GATEWAY_BODY_MAX_BYTES:
+            # The body is not read, so the connection cannot be used for another request.
+            self.close_connection = True
+            raise TooLarge(f"the body has {length} bytes; at most {GATEWAY_BODY_MAX_BYTES}", limit=GATEWAY_BODY_MAX_BYTES)
+        return self.rfile.read(int(length))
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = _serve  # noqa: N815 - stdlib's names
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: addresses may hold ids, and the api function logs its own requests."""
+
+
+def _error(error: CasegraphError) -> bytes:
+    body = {"error": {"code": error.code, "message": error.message, "details": error.details}}
+    return json.dumps(body).encode()
