@@ -88,3 +88,21 @@ PAGE_MAX_ITEMS = 100
 IDEMPOTENCY_MILLISECONDS = 86_400_000
 # Events by key that no run waits for yet.
 PARKED_EVENT_MILLISECONDS = 30 * 86_400_000
+
+# -- graph --------------------------------------------------------------------------------------------------------
+# architecture.md 6.1: what a graph may hold; publication of the largest fits in one invocation.
+GRAPH_MAX_NODES = 20_000
+FORK_MAX_BRANCHES = 64
+MAX_VISITS_DEFAULT = 100
+MAX_VISITS = 100_000
+# A retry stays inside one lease's worth of patience; what needs more belongs in a loop with a delay.
+MAX_RETRY_ATTEMPTS = 20
+# Longer waits than ten years are mistakes of a unit.
+WAIT_MAX_SECONDS = 315_360_000
+RUN_DEADLINE_MAX_SECONDS = 315_360_000
+# Cases are evaluated one after the other in one burst.
+CONDITION_MAX_CASES = 200
+# Each outcome is a button of the form and a port.
+FORM_MAX_OUTCOMES = 64
+# Each type of a correlated wait is a row of its own in the same commit.
+WAIT_MAX_EVENT_TYPES = 32
