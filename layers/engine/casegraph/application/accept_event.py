@@ -14,7 +14,7 @@ from casegraph.domain.canonical import digest
 from casegraph.domain.head import row_key
 from casegraph.domain.signal import EVENT, Pointer, event_hash, match_of
 from casegraph.domain.writes import Item, Put, Update, Write
-from casegraph.errors import ConditionsFailed, Conflict
+from casegraph.errors import ConditionsFailed, Conflict, TooMany
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,6 @@ def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Update, 
     row = event_row(ports, run_id, event)
     pointer = Pointer(EVENT, row["event_hash"], event.event_type, match_of(event.key))
     address = row_key(run_id, row["sk"])
-    stored = patiently(ports, lambda: ports.store.get(address))
-    if stored is not None:
-        return _replay(run_id, event, stored)
     writes: list[Write] = [Put(address, row, (rules.NEW_ITEM,)), *also]
     try:
         head = send_signal(ports, run_id, pointer, lambda _: writes)
@@ -61,6 +58,11 @@ def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Update, 
         if first is None or first.old_item is None:
             raise
         return _replay(run_id, event, first.old_item)
+    except TooMany:
+        stored = patiently(ports, lambda: ports.store.get(address))
+        if stored is None:
+            raise
+        return _replay(run_id, event, stored)
     return Accepted(run_id, late=head.terminal)
 
 

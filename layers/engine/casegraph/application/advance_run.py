@@ -186,11 +186,12 @@ class Burst:
         self.costly_result = False
         for ref, due_at in plan.effects:
             hints.effect_due(self.ports, self.head.run_id, ref, due_at)
-        released = release and outcome.head.claim_id != self.head.claim_id
+        if not release and not _same_lease(outcome.head, self.head):
+            return self._lost()
         self.head = outcome.head
         reads.forget_changing_rows(self.knowledge)
         self.knowledge.rows[outcome.segment["sk"]] = outcome.segment
-        if released:
+        if release:
             if self.head.wake_at is not None and not self.head.stopped:
                 hints.run_due(self.ports, self.head.run_id, self.head.wake_at)
             return Advanced.RELEASED
@@ -244,3 +245,7 @@ class Burst:
         except CasegraphError:
             self.ports.journal.count("release_failed")
         return Advanced.FAILED
+
+
+def _same_lease(one: Head, other: Head) -> bool:
+    return (one.generation, one.claim_id) == (other.generation, other.claim_id)

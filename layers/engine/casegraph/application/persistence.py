@@ -21,13 +21,17 @@ def patiently(ports: Ports, call: Callable[[], T], *, resend_unknown: bool = Tru
     """The answer of `call`, tried again up to `MAX_STORE_TRIES` times.
 
     resend_unknown: whether repeating the identical call after a lost reply is right (reads; writes that recognise
-    themselves). Raises the last `Retryable`, or `OutcomeUnknown` at once when not resend_unknown.
+    themselves). Raises the last `Retryable`; `OutcomeUnknown` whenever any of the tries was one.
     """
+    unknown: OutcomeUnknown | None = None
     for remaining in range(MAX_STORE_TRIES - 1, -1, -1):
         try:
             return call()
         except Retryable as failure:
-            if remaining == 0 or (isinstance(failure, OutcomeUnknown) and not resend_unknown):
+            unknown = failure if isinstance(failure, OutcomeUnknown) else unknown
+            if unknown is not None and (remaining == 0 or not resend_unknown):
+                raise unknown from failure
+            if remaining == 0:
                 raise
             ports.clock.sleep(ports.ids.jitter(*RETRY_JITTER_MILLISECONDS))
     raise AssertionError("unreachable")

@@ -18,7 +18,7 @@ from casegraph.domain.head import Head, due_class, head_key
 from casegraph.domain.signal import EVENT, Pointer, pending_events
 from casegraph.domain.writes import Path, Rule, Update, Write
 from casegraph.errors import Conflict, ConditionsFailed, TooMany
-from casegraph.limits import MAX_PENDING_EVENTS, MAX_SIGNAL_TRIES
+from casegraph.limits import MAX_PENDING_EVENTS, MAX_SIGNAL_TRIES, RETRY_JITTER_MILLISECONDS
 
 OwnWrites = Callable[[Head], Sequence[Write]]
 
@@ -51,6 +51,7 @@ def send_signal(
             if own_failures:
                 raise ConditionsFailed([_shifted(f) for f in own_failures]) from failed
             head = None
+            ports.clock.sleep(ports.ids.jitter(0, RETRY_JITTER_MILLISECONDS[0]))
             continue
         wake(ports, head, pointer)
         return head

@@ -38,7 +38,8 @@ def move_due_times(draft: Draft, knowledge: Knowledge) -> None:
     if not draft.shifted_by:
         return
     for _, place, token in draft.tokens(TokenStatus.WAITING):
-        if draft.graph.nodes[place.node].kind.name != "human_task" or not draft.has_room:
+        over = token.deadline_at is not None and token.deadline_at <= draft.now
+        if over or draft.graph.nodes[place.node].kind.name != "human_task" or not draft.has_room:
             continue
         sk = task.task_sk(step_id(place, draft.graph))
         item = row(knowledge, sk)

@@ -1,0 +1,70 @@
+"""Pages over a sharded index: every shard's next entries, merged in order (data-model.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from casegraph.application.context import Ports
+from casegraph.application.persistence import patiently
+from casegraph.domain.writes import Item, Key, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ShardedIndex:
+    """An index whose partitions are `pks`, sorted by the attribute `sort`."""
+
+    table: Table
+    name: str
+    pks: Sequence[str]
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An index entry: its sort value and the item's key."""
+
+    at: int
+    key: Key
+
+    @property
+    def position(self) -> tuple[int, str, str]:
+        """What orders entries; `at` first."""
+        return (self.at, self.key.pk, self.key.sk)
+
+
+def newest(
+    ports: Ports, index: ShardedIndex, before: tuple[int, str, str] | None, limit: int
+) -> list[Entry]:
+    """The `limit` newest entries before a position, newest first. The index may lag; read the items again."""
+    found: list[Entry] = []
+    for pk in index.pks:
+        found.extend(_newest_of_shard(ports, index, pk, before, limit))
+    found.sort(key=lambda entry: entry.position, reverse=True)
+    return found[:limit]
+
+
+def _newest_of_shard(
+    ports: Ports, index: ShardedIndex, pk: str, before: tuple[int, str, str] | None, limit: int
+) -> list[Entry]:
+    high = None if before is None else before[0]
+    after = None
+    entries: list[Entry] = []
+    while True:
+        start = after
+        page = patiently(
+            ports,
+            lambda: ports.store.query_index(
+                index.table, index.name, pk, high=high, after=start, limit=limit + 1, newest_first=True
+            ),
+        )
+        fresh = (_entry(index, item) for item in page.items)
+        entries.extend(e for e in fresh if before is None or e.position < before)
+        after = page.next_after
+        # Entries of one instant come in no order of ours: take all of the last one's instant before cutting.
+        if after is None or (len(entries) > limit and entries[-1].at < entries[limit - 1].at):
+            return entries
+
+
+def _entry(index: ShardedIndex, item: Item) -> Entry:
+    return Entry(item[index.sort], Key(index.table, item["pk"], item["sk"]))
