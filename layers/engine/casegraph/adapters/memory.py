@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import random
+import random  # noqa: TID251 - seeded, for tests and the simulation
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any

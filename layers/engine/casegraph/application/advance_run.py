@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from casegraph.application import hints, lease, parked_events, reads
+from casegraph.application.close_run import close_next_page
 from casegraph.application.commit import Committed, Lost, Rebuild, Unresolved, commit
 from casegraph.application.context import Ports
-from casegraph.application.close_run import close_next_page
 from casegraph.application.heads import head_of, read_head
 from casegraph.application.ports import ComponentRequest, Deadline
 from casegraph.domain.burst.decide import Plan, decide
@@ -110,7 +110,8 @@ class Burst:
     def _pass(self, graph: CompiledGraph) -> Advanced | None:
         plan = self._decided(graph)
         if plan.subscriptions and not self._out_of_time():
-            return self._subscribe(plan)
+            self._subscribe(plan)
+            return None
         calls = [c for c in plan.calls if not self._out_of_time(c.timeout_seconds)]
         if calls and not self.costly_result:
             self._call(calls)

@@ -20,7 +20,7 @@ from casegraph.domain.canonical import digest
 from casegraph.domain.head import LATEST_SK, Head, facts, head_key, latest_bytes, row_key, to_item
 from casegraph.domain.segment import Segment, delta_between
 from casegraph.domain.writes import Item, Path, Put, Update, Write
-from casegraph.errors import Conflict, ConditionsFailed
+from casegraph.errors import ConditionsFailed, Conflict
 from casegraph.limits import IDEMPOTENCY_MILLISECONDS, LATEST_INLINE_MAX_BYTES, MAX_SIGNAL_TRIES
 
 

@@ -33,9 +33,7 @@ class Entry:
         return (self.at, self.key.pk, self.key.sk)
 
 
-def newest(
-    ports: Ports, index: ShardedIndex, before: tuple[int, str, str] | None, limit: int
-) -> list[Entry]:
+def newest(ports: Ports, index: ShardedIndex, before: tuple[int, str, str] | None, limit: int) -> list[Entry]:
     """The `limit` newest entries before a position, newest first. The index may lag; read the items again."""
     found: list[Entry] = []
     for pk in index.pks:

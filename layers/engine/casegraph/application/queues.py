@@ -36,20 +36,21 @@ class Queue:
     name: str
     merge: str
     primary: Pin | None = None
-    default: bool = False
 
-    def view(self) -> dict[str, Any]:
-        """What a reader sees."""
-        pins = []
-        if self.primary is not None:
-            pins = [{"mode": "primary", "workflow_key": self.primary.workflow_key, "version": self.primary.version}]
-        return {
-            "queue_id": self.queue_id,
-            "name": self.name,
-            "merge": self.merge,
-            "default": self.default,
-            "pins": pins,
-        }
+
+def queue_view(ports: Ports, queue: Queue) -> dict[str, Any]:
+    """What a reader sees of a queue."""
+    pin = queue.primary
+    pins = []
+    if pin is not None:
+        pins.append({"mode": "primary", "workflow_key": pin.workflow_key, "version": pin.version})
+    return {
+        "queue_id": queue.queue_id,
+        "name": queue.name,
+        "merge": queue.merge,
+        "default": default_queue(ports) == queue.queue_id,
+        "pins": pins,
+    }
 
 
 def _pk(queue_id: str) -> str:
@@ -91,12 +92,12 @@ def read_queue(ports: Ports, queue_id: str) -> Queue:
     rows = {item["sk"]: item for item in page.items}
     if _QUEUE_SK not in rows:
         raise NotFound(
-            f"there is no queue {queue_id}; PUT /v1/queues/{queue_id} creates it", "queue_not_found", queue_id=queue_id
+            f"there is no queue {queue_id}; PUT /v1/queues/{queue_id} creates it",
+            "queue_not_found",
+            queue_id=queue_id,
         )
     row = rows[_QUEUE_SK]
-    return Queue(
-        queue_id, row["name"], row["merge"], _pin(rows.get(_PRIMARY_SK)), default_queue(ports) == queue_id
-    )
+    return Queue(queue_id, row["name"], row["merge"], _pin(rows.get(_PRIMARY_SK)))
 
 
 def _pin(row: Item | None) -> Pin | None:

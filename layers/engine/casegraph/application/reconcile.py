@@ -47,9 +47,9 @@ def reconcile(ports: Ports, deadline: Deadline) -> Swept:
             swept.shed = INDEX_SHARDS - offset
             break
         shard = (first + offset) % INDEX_SHARDS
-        _guarded(ports, swept, lambda shard=shard: _sweep_runs(ports, shard, swept))  # type: ignore[misc]
-        _guarded(ports, swept, lambda shard=shard: _sweep_effects(ports, shard, swept))  # type: ignore[misc]
-        _guarded(ports, swept, lambda shard=shard: _resume_due(ports, shard, swept))  # type: ignore[misc]
+        _guarded(ports, swept, lambda shard=shard: _sweep_runs(ports, shard, swept))
+        _guarded(ports, swept, lambda shard=shard: _sweep_effects(ports, shard, swept))
+        _guarded(ports, swept, lambda shard=shard: _resume_due(ports, shard, swept))
     ports.journal.event(
         "reconciled", runs=swept.runs, effects=swept.effects, failed=swept.failed, shed=swept.shed
     )
@@ -101,7 +101,7 @@ def _sweep_runs(ports: Ports, shard: int, swept: Swept) -> None:
         return
     heads = patiently(ports, lambda: ports.store.batch_get(keys))
     for item in heads.values():
-        _guarded(ports, swept, lambda item=item: _hint_run(ports, item, now, swept))  # type: ignore[misc]
+        _guarded(ports, swept, lambda item=item: _hint_run(ports, item, now, swept))
 
 
 def _hint_run(ports: Ports, item: Item, now: int, swept: Swept) -> None:
@@ -127,7 +127,7 @@ def _sweep_effects(ports: Ports, shard: int, swept: Swept) -> None:
         return
     rows = patiently(ports, lambda: ports.store.batch_get(keys))
     for item in rows.values():
-        _guarded(ports, swept, lambda item=item: _hint_effect(ports, item, now, swept))  # type: ignore[misc]
+        _guarded(ports, swept, lambda item=item: _hint_effect(ports, item, now, swept))
 
 
 def _hint_effect(ports: Ports, item: Item, now: int, swept: Swept) -> None:
@@ -143,7 +143,7 @@ def _resume_due(ports: Ports, shard: int, swept: Swept) -> None:
     """Time-boxed pauses end by themselves."""
     now = ports.clock.now()
     for key in _due_keys(ports, f"p#{shard}", now):
-        _guarded(ports, swept, lambda key=key: _resume_one(ports, key, now, swept))  # type: ignore[misc]
+        _guarded(ports, swept, lambda key=key: _resume_one(ports, key, now, swept))
 
 
 def _resume_one(ports: Ports, key: Key, now: int, swept: Swept) -> None:

@@ -17,7 +17,7 @@ from casegraph.domain import rules
 from casegraph.domain.head import Head, due_class, head_key
 from casegraph.domain.signal import EVENT, Pointer, pending_events
 from casegraph.domain.writes import Path, Rule, Update, Write
-from casegraph.errors import Conflict, ConditionsFailed, TooMany
+from casegraph.errors import ConditionsFailed, Conflict, TooMany
 from casegraph.limits import MAX_PENDING_EVENTS, MAX_SIGNAL_TRIES, RETRY_JITTER_MILLISECONDS
 
 OwnWrites = Callable[[Head], Sequence[Write]]

@@ -58,7 +58,8 @@ def start_run(ports: Ports, new: NewRun) -> Started:
     try:
         transact(ports, writes)
     except ConditionsFailed as failed:
-        check_same_start(new, failed.of(0).old_item if failed.of(0) else None)
+        on_segment = failed.of(0)
+        check_same_start(new, on_segment.old_item if on_segment else None)
         hints.run_due(ports, new.run_id, ports.clock.now())
         return Started(new.run_id, replayed=True)
     hints.run_due(ports, new.run_id, ports.clock.now())

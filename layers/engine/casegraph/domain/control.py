@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from casegraph.domain.head import Head, Paused
 from casegraph.domain.token import TokenStatus
@@ -67,11 +68,11 @@ def terminated(head: Head, now: int) -> Head:
     )
 
 
-def _next(head: Head, now: int, **changes: object) -> Head:
+def _next(head: Head, now: int, **changes: Any) -> Head:
     return replace(
         head,
         revision=head.revision + 1,
         recorded_at=max(now, head.recorded_at),
         latest_elsewhere=False,
         **changes,
-    )  # type: ignore[arg-type]
+    )

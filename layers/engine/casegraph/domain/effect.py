@@ -200,7 +200,8 @@ def cancel(key: Key, item: Mapping[str, Any], now: int) -> Update:
 def backoff_ceiling(attempts: int) -> int:
     """Milliseconds before the next attempt, before jitter: 5 s doubling to 15 min."""
     first, last = EFFECT_BACKOFF_MILLISECONDS
-    return min(last, first * 2 ** (attempts - 1))
+    ceiling: int = min(last, first * 2 ** (attempts - 1))
+    return ceiling
 
 
 def after_applied(result: Any) -> Verdict:

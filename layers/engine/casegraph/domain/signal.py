@@ -35,7 +35,7 @@ class Pointer:
     @staticmethod
     def parse(text: str) -> Pointer:
         """The inverse of `encode`."""
-        kind, ref, event_type, match, effective = (text.split("|") + [""] * 4)[:5]
+        kind, ref, event_type, match, effective = [*text.split("|"), "", "", "", ""][:5]
         return Pointer(kind, ref, event_type, match, int(effective) if effective else None)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from casegraph.domain.head import shard_of
 from casegraph.domain.rules import row_revision, row_state_in
-from casegraph.domain.writes import AllOf, AnyOf, Compare, Item, Key, Rule, Update
+from casegraph.domain.writes import AllOf, AnyOf, Compare, Item, Key, Path, Rule, Update
 from casegraph.limits import CLOCK_SKEW_MILLISECONDS, QUEUE_SHARDS, TASK_CLAIM_MILLISECONDS
 
 # Allowed sources of each state.
@@ -167,7 +167,7 @@ def reschedule(key: Key, item: Item, timeout_at: int | None, shifted_by: int) ->
         moved["timeout_at"] = timeout_at
     if "due_at" in item:
         moved["due_at"] = item["due_at"] + shifted_by
-    values = {(name,): moved[name] for name in ("timeout_at", "due_at") if name in moved}
+    values: dict[Path, Any] = {(name,): moved[name] for name in ("timeout_at", "due_at") if name in moved}
     if item["state"] == "open":
         values[("task_rank",)] = open_rank(moved)
     return Update(

@@ -56,7 +56,7 @@ def encode(token: Token, base_at: int) -> str:
 
 def decode(text: str, base_at: int) -> Token:
     """The inverse of `encode`."""
-    status, deadline, attempt, match, code = (text.split(":") + ["", "", "", ""])[:5]
+    status, deadline, attempt, match, code = [*text.split(":"), "", "", "", ""][:5]
     return Token(
         TokenStatus(status),
         base_at + int(deadline, 36) if deadline else None,

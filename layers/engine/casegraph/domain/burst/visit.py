@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.knowledge import Knowledge, Missing
 from casegraph.domain.canonical import canonical_bytes, digest
 from casegraph.domain.head import Head
+from casegraph.domain.instants import rfc3339
 from casegraph.domain.place import Branch, Place, branch_key, parse_branch, parse_step_id, step_id
 from casegraph.domain.segment import segment_sk
 from casegraph.domain.token import Token
@@ -217,10 +217,3 @@ def payload(knowledge: Knowledge, digest: str) -> Any:
     if digest not in knowledge.payloads:
         raise Missing(payloads=(digest,))
     return knowledge.payloads[digest]
-
-
-def rfc3339(instant: int) -> str:
-    """An epoch-milliseconds instant as RFC 3339 in UTC."""
-    return (
-        datetime.fromtimestamp(instant / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from casegraph.domain.graph.document import Expression, Model, PortName
+from casegraph.domain.nodes.actions import Action, Done, Failed
 from casegraph.domain.nodes.kind import Bundle, ConfigProblem, ExpressionUse, NodeKind, Schema, record
 from casegraph.limits import CONDITION_MAX_CASES
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Case(Model):
@@ -20,7 +24,7 @@ class Case(Model):
 
 class Config(Model):
     """cases: tried in order; default: the port when none holds; exclusive: a second match is the failure
-    `condition_not_exclusive`."""
+    `condition_not_mutually_exclusive`."""
 
     cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=CONDITION_MAX_CASES)]
     default: PortName = "default"
@@ -52,6 +56,22 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     ]
 
 
+def enter(visit: Visit) -> Action:
+    """The first case whose expression is exactly true; when `exclusive`, a second match is a typed failure."""
+    config = visit.node.config
+    extra = {"node_input": visit.input()}
+    matched: list[str] = []
+    for case in config.cases:
+        if visit.evaluate_bool(case.when, extra):
+            matched.append(case.port)
+            if not config.exclusive:
+                break
+    if len(matched) > 1:
+        return Failed("condition_not_mutually_exclusive")
+    port = matched[0] if matched else config.default
+    return Done(port, {"port": port})
+
+
 KIND = NodeKind(
     name="condition",
     config=Config,
@@ -60,4 +80,5 @@ KIND = NodeKind(
     expressions=expressions,
     problems=problems,
     pure=True,
+    enter=enter,
 )

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from casegraph.domain.graph.document import Model
+from casegraph.domain.head import row_key
+from casegraph.domain.ids import public_id
+from casegraph.domain.nodes.actions import Action, Done, Failed
 from casegraph.domain.nodes.kind import TEXT, Bundle, Input, NodeKind, Schema, record
+from casegraph.domain.rules import NEW_ITEM
+from casegraph.domain.writes import Item, Put
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -31,4 +41,28 @@ def inputs(config: Config, bundle: Bundle) -> tuple[Input, ...]:
     )
 
 
-KIND = NodeKind(name="decision", config=Config, ports=ports, output=output, inputs=inputs, pure=True)
+def enter(visit: Visit) -> Action:
+    """Record the decision: a row of the commit itself."""
+    values = visit.input()
+    if not isinstance(values.get("outcome"), str) or not values["outcome"]:
+        return Failed("decision_outcome_missing")
+    decision_id = public_id(visit.run_id, visit.step_id)
+    policies = values.get("policies", [])
+    output = {"decision_id": decision_id, "outcome": values["outcome"], "policies": policies}
+    address = row_key(visit.run_id, f"DECISION#{visit.step_id}")
+    item: Item = {
+        "pk": address.pk,
+        "sk": address.sk,
+        "run_id": visit.run_id,
+        "installation_id": visit.run.installation_id,
+        "decision_id": decision_id,
+        "recorded_at": visit.now,
+        "workflow_key": visit.run.workflow_key,
+        **visit.kept("decision", values),
+    }
+    return Done("recorded", output, writes=(Put(address, item, (NEW_ITEM,)),))
+
+
+KIND = NodeKind(
+    name="decision", config=Config, ports=ports, output=output, inputs=inputs, pure=True, enter=enter
+)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from casegraph.domain.burst.knowledge import CallResult
 from casegraph.domain.graph.document import Expression, Model, Seconds
+from casegraph.domain.instants import parse_instant, rfc3339
+from casegraph.domain.nodes.actions import Action, Done, Failed, Wait
 from casegraph.domain.nodes.kind import (
     INSTANT,
     Bundle,
@@ -14,6 +18,11 @@ from casegraph.domain.nodes.kind import (
     Schema,
     record,
 )
+from casegraph.domain.signal import Resumption, TimedOut
+from casegraph.limits import WAIT_MAX_SECONDS
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -59,6 +68,28 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     return [ConfigProblem("/config", "delay_without_time", "give exactly one of for_seconds and until")]
 
 
+def enter(visit: Visit) -> Action:
+    """Wait for a while or until an instant; a past one fires at once."""
+    config = visit.node.config
+    if config.for_seconds is not None:
+        until = visit.now + round(config.for_seconds * 1000)
+    else:
+        fixed = fixed_instant(config) is not None
+        moment = parse_instant(config.until if fixed else visit.evaluate(config.until))
+        if moment is None or moment > visit.now + WAIT_MAX_SECONDS * 1000:
+            return Failed("delay_timestamp_invalid")
+        until = moment
+    if until <= visit.now:
+        return Done("completed", {"until_at": rfc3339(until)})
+    return Wait("timer", until)
+
+
+def resume(visit: Visit, signal: Resumption | CallResult) -> Action:
+    """The instant has come; it is read back from the token, not computed again."""
+    assert isinstance(signal, TimedOut)
+    return Done("completed", {"until_at": rfc3339(visit.token.deadline_at or visit.now)})
+
+
 KIND = NodeKind(
     name="delay",
     config=Config,
@@ -67,4 +98,6 @@ KIND = NodeKind(
     expressions=expressions,
     problems=problems,
     waits=True,
+    enter=enter,
+    resume=resume,
 )

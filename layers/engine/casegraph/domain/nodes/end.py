@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from casegraph.domain.graph.document import ErrorCode, Model
+from casegraph.domain.nodes.actions import Action, EndBranch
 from casegraph.domain.nodes.kind import NodeKind
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -13,4 +19,10 @@ class Config(Model):
     terminate: bool = False
 
 
-KIND = NodeKind(name="end", config=Config, pure=True)
+def enter(visit: Visit) -> Action:
+    """End this branch, or the run."""
+    config = visit.node.config
+    return EndBranch(config.terminal_code, config.terminate)
+
+
+KIND = NodeKind(name="end", config=Config, pure=True, enter=enter)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from casegraph.domain.burst.knowledge import CallResult
 from casegraph.domain.graph.document import Model, Name, PortName
+from casegraph.domain.nodes.actions import Action, CallComponent, Done, Failed
 from casegraph.domain.nodes.kind import Bundle, ConfigProblem, NodeKind, Schema
+from casegraph.domain.signal import Resumption
+from casegraph.limits import COMPONENT_CALL_TIMEOUT_SECONDS
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -37,6 +44,25 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     ]
 
 
+def enter(visit: Visit) -> Action:
+    """Ask the component."""
+    config = visit.node.config
+    return CallComponent(
+        config.component_id,
+        visit.input(),
+        visit.node.node.timeout_seconds or COMPONENT_CALL_TIMEOUT_SECONDS,
+        costly=config.cost == "costly",
+    )
+
+
+def resume(visit: Visit, signal: Resumption | CallResult) -> Action:
+    """Its answer is the output."""
+    assert isinstance(signal, CallResult)
+    if signal.port not in visit.node.ports:
+        return Failed("component_port_invalid")
+    return Done(signal.port, signal.value)
+
+
 KIND = NodeKind(
     name="enrichment",
     config=Config,
@@ -45,4 +71,6 @@ KIND = NodeKind(
     output=output,
     problems=problems,
     retries=True,
+    enter=enter,
+    resume=resume,
 )

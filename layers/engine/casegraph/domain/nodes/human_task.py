@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from casegraph.domain.burst.knowledge import CallResult
 from casegraph.domain.graph.document import Model, Name
+from casegraph.domain.head import row_key
+from casegraph.domain.ids import public_id
+from casegraph.domain.instants import rfc3339
+from casegraph.domain.nodes.actions import Action, Done, Row, Wait
 from casegraph.domain.nodes.kind import INSTANT, TEXT, Bundle, ConfigProblem, NodeKind, Schema, record
+from casegraph.domain.signal import Resumption, TaskDecided, TimedOut
+from casegraph.domain.task import expire, opened, task_sk
+from casegraph.domain.writes import Item
 from casegraph.limits import FORM_MAX_OUTCOMES
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
+
 
 PORT_PATTERN = r"^[a-z][a-z0-9_]{0,99}$"
 OWN_PORTS = ("timeout", "error")
@@ -93,6 +105,55 @@ def _outcome_problems(config: Config, bundle: Bundle, names: tuple[str, ...]) ->
     return found
 
 
+def enter(visit: Visit) -> Action:
+    """Open the task; its row opens with the wait, in the same commit."""
+    config = visit.node.config
+    head = visit.run
+    item: Item = {
+        "run_id": visit.run_id,
+        "installation_id": head.installation_id,
+        "step_id": visit.step_id,
+        "task_id": public_id(visit.run_id, visit.step_id),
+        "token_key": visit.place.key,
+        "queue_id": config.queue_id,
+        "priority": config.priority,
+        "form": config.form,
+        "digest": head.digest,
+        "workflow_key": head.workflow_key,
+        "created_at": visit.now,
+        **visit.kept("input", visit.input()),
+    }
+    optional = {
+        "title": config.title or None,
+        "report_id": head.report_id,
+        "due_at": visit.due_at,
+        "timeout_at": visit.timeout_at,
+    }
+    item.update({name: value for name, value in optional.items() if value is not None})
+    detail: dict[str, Any] = {name: item[name] for name in ("queue_id", "due_at") if name in item}
+    return Wait("task", visit.timeout_at, (Row(task_sk(visit.step_id), opened(item)),), detail=detail)
+
+
+def resume(visit: Visit, signal: Resumption | CallResult) -> Action:
+    """The person's outcome is the port; the deadline expires the task in the same commit."""
+    if isinstance(signal, TimedOut):
+        expired = expire(row_key(visit.run_id, task_sk(visit.step_id)), visit.now)
+        return Done("timeout", {"timed_out": True}, "timed_out", writes=(expired,))
+    assert isinstance(signal, TaskDecided)
+    task = signal.row
+    response = visit.stored(task, "response")
+    output = {
+        "outcome": task["outcome"],
+        "response": response,
+        "completed_by": task["completed_by"],
+        "completed_at": rfc3339(task["completed_at"]),
+        "submissions": [
+            {"by": task["completed_by"], "at": rfc3339(task["completed_at"]), "outcome": task["outcome"]}
+        ],
+    }
+    return Done(task["outcome"], output)
+
+
 KIND = NodeKind(
     name="human_task",
     config=Config,
@@ -102,4 +163,6 @@ KIND = NodeKind(
     waits=True,
     needs_timeout=True,
     opens_rows=True,
+    enter=enter,
+    resume=resume,
 )

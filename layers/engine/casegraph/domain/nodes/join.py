@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from casegraph.domain.graph.document import Model
+from casegraph.domain.nodes.actions import Action, Arrive
 from casegraph.domain.nodes.kind import TEXT, Bundle, ConfigProblem, NodeKind, Schema, record
 from casegraph.limits import FORK_MAX_BRANCHES
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -39,4 +43,11 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     return [ConfigProblem("/config/n", "unexpected_field", f"n has no meaning with mode {config.mode!r}")]
 
 
-KIND = NodeKind(name="join", config=Config, ports=ports, output=output, problems=problems, pure=True)
+def enter(visit: Visit) -> Action:
+    """Stand here and be counted."""
+    return Arrive()
+
+
+KIND = NodeKind(
+    name="join", config=Config, ports=ports, output=output, problems=problems, pure=True, enter=enter
+)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from casegraph.domain.graph.document import Model, PortName
+from casegraph.domain.nodes.actions import Action, Fork
 from casegraph.domain.nodes.kind import Bundle, ConfigProblem, NodeKind
 from casegraph.limits import FORK_MAX_BRANCHES
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -31,4 +35,9 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     ]
 
 
-KIND = NodeKind(name="parallel", config=Config, ports=ports, problems=problems, pure=True)
+def enter(visit: Visit) -> Action:
+    """One token per branch."""
+    return Fork(visit.node.ports)
+
+
+KIND = NodeKind(name="parallel", config=Config, ports=ports, problems=problems, pure=True, enter=enter)

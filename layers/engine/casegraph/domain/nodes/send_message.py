@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
+from casegraph.domain.burst.knowledge import CallResult
+from casegraph.domain.effect import new_effect
 from casegraph.domain.graph.document import Model, Name
+from casegraph.domain.nodes.actions import Action, Done, Failed, NeedsAttention, StayWaiting, Wait
 from casegraph.domain.nodes.kind import TEXT, Bundle, ConfigProblem, NodeKind, Schema, record
+from casegraph.domain.signal import EffectSettled, Resumption
+from casegraph.limits import MAX_EFFECT_ATTEMPTS
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
+
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
@@ -51,6 +62,58 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     return [ConfigProblem("/config/template", "template_missing", text, f"messages: {names}")]
 
 
+def enter(visit: Visit) -> Action:
+    """Put the message into the outbox: the effect's row opens with the wait, in the same commit."""
+    config = visit.node.config
+    values = visit.input()
+    template = template_of(config, visit.draft.graph.bundle) or {}
+    payload = {
+        "to": values.get("to"),
+        "template": config.template,
+        "language": template.get("language", ""),
+        "subject": fill(template.get("subject", ""), values),
+        "body": fill(template.get("body", ""), values),
+    }
+    retry = visit.node.node.retry
+    attempts = MAX_EFFECT_ATTEMPTS if retry is None else min(MAX_EFFECT_ATTEMPTS, retry.max_attempts)
+    row = new_effect(
+        run_id=visit.run_id,
+        step=visit.step_id,
+        token_key=visit.place.key,
+        connector_id=config.connector_id,
+        operation="send_message",
+        recovery=config.recovery,
+        payload=visit.kept("payload", payload),
+        now=visit.now,
+        max_attempts=attempts,
+    )
+    return Wait("effect", None, (row,), detail={"connector_id": config.connector_id})
+
+
+def resume(visit: Visit, signal: Resumption | CallResult) -> Action:
+    """What became of it; an unknown outcome stops this branch until an operator resolves it."""
+    assert isinstance(signal, EffectSettled)
+    effect = signal.row
+    match effect["state"]:
+        case "applied":
+            return Done("sent", {"effect_id": effect["effect_id"]})
+        case "rejected" | "cancelled":
+            return Failed(effect.get("code") or "effect_cancelled")
+        case "ambiguous":
+            return NeedsAttention("effect_ambiguous")
+        case _:
+            return StayWaiting()
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """A template text with its `{{name}}` placeholders filled; an absent value is empty."""
+    return PLACEHOLDER.sub(lambda found: _shown(values.get(found.group(1))), text)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 KIND = NodeKind(
     name="send_message",
     config=Config,
@@ -62,4 +125,6 @@ KIND = NodeKind(
     effect=True,
     opens_rows=True,
     retries=True,
+    enter=enter,
+    resume=resume,
 )

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from casegraph.domain.graph.document import Model
+from casegraph.domain.nodes.actions import Action, Done
 from casegraph.domain.nodes.kind import Bundle, NodeKind
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -15,4 +21,9 @@ def ports(config: Config, bundle: Bundle) -> tuple[str, ...]:
     return ("success",)
 
 
-KIND = NodeKind(name="start", config=Config, ports=ports, pure=True)
+def enter(visit: Visit) -> Action:
+    """A run begins."""
+    return Done("success")
+
+
+KIND = NodeKind(name="start", config=Config, ports=ports, pure=True, enter=enter)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from casegraph.domain.burst.knowledge import CallResult
 from casegraph.domain.graph.document import EventType, Expression, Model
+from casegraph.domain.instants import rfc3339
+from casegraph.domain.nodes.actions import Action, Done, Failed, Subscription, Wait
 from casegraph.domain.nodes.kind import (
     INSTANT,
     TEXT,
@@ -17,7 +20,11 @@ from casegraph.domain.nodes.kind import (
     Schema,
     record,
 )
+from casegraph.domain.signal import EventReceived, Resumption, TimedOut, match_of
 from casegraph.limits import WAIT_MAX_EVENT_TYPES
+
+if TYPE_CHECKING:
+    from casegraph.domain.burst.visit import Visit
 
 
 class Config(Model):
@@ -80,6 +87,40 @@ def problems(config: Config, bundle: Bundle) -> list[ConfigProblem]:
     return found
 
 
+def enter(visit: Visit) -> Action:
+    """Open the wait; one with a correlation key is also found by events that name no run."""
+    config = visit.node.config
+    if config.correlation_key is None:
+        return Wait("event", visit.timeout_at)
+    key = visit.evaluate(config.correlation_key)
+    if not isinstance(key, str) or not key:
+        return Failed("correlation_key_invalid")
+    match = match_of(key)
+    return Wait(
+        "event",
+        visit.timeout_at,
+        match=match,
+        subscription=Subscription(config.event_types, match),
+        detail={"event_types": list(config.event_types), "key": key},
+    )
+
+
+def resume(visit: Visit, signal: Resumption | CallResult) -> Action:
+    """The event that came, or the deadline."""
+    if isinstance(signal, TimedOut):
+        return Done("timeout", {"timed_out": True}, "timed_out")
+    assert isinstance(signal, EventReceived)
+    event = signal.row
+    output = {
+        "type": event["event_type"],
+        "key": event["key"],
+        "payload": visit.stored(event, "payload"),
+        "source": event["source"],
+        "received_at": rfc3339(event["received_at"]),
+    }
+    return Done(port_of(visit.node.config, event["event_type"]), output)
+
+
 KIND = NodeKind(
     name="wait_for_event",
     config=Config,
@@ -90,4 +131,6 @@ KIND = NodeKind(
     waits=True,
     needs_timeout=True,
     opens_rows=True,
+    enter=enter,
+    resume=resume,
 )
