@@ -119,7 +119,19 @@ class OutcomeUnknown(Retryable):
     default_code = "outcome_unknown"
 
 
-class ItemTooLarge(CasegraphError):
+class StoreRefused(CasegraphError):
+    """The store does not take this call as such, whatever its items hold: a bug of ours; nothing was written."""
+
+    default_code = "store_refused"
+
+
+class TokenReused(StoreRefused):
+    """Another transaction was sent under a token that is still valid; a changed body takes a new token."""
+
+    default_code = "token_reused"
+
+
+class ItemTooLarge(StoreRefused):
     """An item or transaction is over what DynamoDB takes: a bug of ours, since bounds are checked before."""
 
     default_code = "item_too_large"

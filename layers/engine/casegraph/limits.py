@@ -60,6 +60,18 @@ COMMIT_MAX_BYTES = 3_145_728
 # A segment is one item of at most 400 KB: steps of one commit, and bytes of their inline outputs.
 COMMIT_MAX_STEPS = 100
 COMMIT_MAX_OUTPUT_BYTES = 204_800
+# What DynamoDB takes (its quotas page); the adapters refuse before they send, so that each gives the same answer.
+STORE_ITEM_MAX_BYTES = 409_600
+STORE_TRANSACTION_MAX_ITEMS = 100
+STORE_TRANSACTION_MAX_BYTES = 4_194_304
+STORE_TOKEN_MAX_CHARACTERS = 36
+STORE_TOKEN_VALID_MILLISECONDS = 10 * 60_000
+STORE_NESTING_MAX_DEPTH = 32
+STORE_NUMBER_MAX_DIGITS = 38
+STORE_PARTITION_KEY_MAX_BYTES = 2_048
+STORE_SORT_KEY_MAX_BYTES = 1_024
+# BatchGetItem takes this many keys; more are read in several calls.
+STORE_BATCH_GET_MAX_KEYS = 100
 # Rows closed by one cleanup page (protocol.md 3, closing).
 CLOSING_PAGE_ITEMS = 40
 
@@ -106,3 +118,16 @@ CONDITION_MAX_CASES = 200
 FORM_MAX_OUTCOMES = 64
 # Each type of a correlated wait is a row of its own in the same commit.
 WAIT_MAX_EVENT_TYPES = 32
+
+# -- intake and people ----------------------------------------------------------------------------------------------
+# domain.md 3.1: a report's free text has up to 20,000 bytes; with context it still fits inline in one item.
+REPORT_CONTENT_MAX_BYTES = 65_536
+# Longer subject keys are hashed, so that a pointer's partition key stays far below DynamoDB's 2,048 bytes.
+SUBJECT_KEY_INLINE_MAX_BYTES = 256
+SUBJECT_KEY_MAX_CHARACTERS = 2_048
+# Partitions of the list of a queue's reports.
+REPORT_SHARDS = 32
+# architecture.md 7: `next` reads this many tasks and picks at random inside the top priority.
+TASK_CANDIDATES = 20
+# An Idempotency-Key or a sender's event id: long enough for two UUIDs and a prefix.
+IDEMPOTENCY_KEY_MAX_CHARACTERS = 200

@@ -1,43 +1,50 @@
-"""The sparse indexes of the tables, defined once: what both adapters use and the template must have."""
+"""The sparse indexes of every table, defined once: for both item stores, and for the test of `template.yaml`.
+
+An item is in an index while it carries both of the index's attributes. All indexes are keys-only: they answer with
+pk, sk and those two (docs/reference/data-model.md has the access pattern of each).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from casegraph.domain.writes import Table
+from casegraph.errors import StoreRefused
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index is keyed by two attributes; an item is in it when it has both."""
+    """One sparse, keys-only index. partition: a string attribute; sort: a number or a string attribute."""
 
+    table: Table
     name: str
     partition: str
     sort: str
-    sort_type: str
+    sort_type: type[int] | type[str]
 
 
-INDEXES: dict[Table, tuple[Index, ...]] = {
-    Table.RUNS: (
-        Index("due", "due_pk", "due_at", "N"),
-        Index("attention", "attention_pk", "attention_at", "N"),
-        Index("started", "started_pk", "started_at", "N"),
-        Index("queue_tasks", "task_queue_pk", "task_rank", "S"),
-        Index("person_tasks", "task_person_pk", "task_person_at", "N"),
-    ),
-    Table.SUBJECTS: (),
-    Table.CORRELATIONS: (),
-    Table.REPORTS: (
-        Index("queue_reports", "report_queue_pk", "received_at", "N"),
-        Index("subject_reports", "report_subject_pk", "received_at", "N"),
-    ),
-    Table.CATALOG: (),
-}
+INDEXES: tuple[Index, ...] = (
+    Index(Table.RUNS, "due", "due_pk", "due_at", int),
+    Index(Table.RUNS, "attention", "attention_pk", "attention_at", int),
+    Index(Table.RUNS, "started", "started_pk", "started_at", int),
+    Index(Table.RUNS, "queue_tasks", "task_queue_pk", "task_rank", str),
+    Index(Table.RUNS, "person_tasks", "task_person_pk", "task_person_at", int),
+    Index(Table.REPORTS, "queue_reports", "report_queue_pk", "received_at", int),
+    Index(Table.REPORTS, "subject_reports", "report_subject_pk", "received_at", int),
+)
+
+_OF_TABLE = {table: tuple(index for index in INDEXES if index.table == table) for table in Table}
+
+
+def indexes_of(table: Table) -> tuple[Index, ...]:
+    """The indexes of a table, in the order of their definition."""
+    return _OF_TABLE[table]
 
 
 def index_of(table: Table, name: str) -> Index:
-    """The index of that name. Raises `KeyError` when the table has none."""
-    for index in INDEXES[table]:
+    """The index of that name. Raises `StoreRefused` when the table has none."""
+    for index in _OF_TABLE[table]:
         if index.name == name:
             return index
-    raise KeyError(f"{table} has no index {name}")
+    known = ", ".join(index.name for index in _OF_TABLE[table]) or "none"
+    raise StoreRefused(f"table {table.value} has no index {name!r}; it has: {known}")
