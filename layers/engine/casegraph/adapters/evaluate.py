@@ -46,16 +46,16 @@ def holds(condition: Condition, item: Item | None) -> bool:
     """Whether the condition holds for the item; every attribute of an item that is not there is absent."""
     match condition:
         case Exists(path):
-            return at(item, path) is not ABSENT
+            return value_at(item, path) is not ABSENT
         case Absent(path):
-            return at(item, path) is ABSENT
+            return value_at(item, path) is ABSENT
         case Compare(path, op, value):
-            return _compares(at(item, path), op, normal(value))
+            return _compares(value_at(item, path), op, normal(value))
         case SizeIs(path, count):
-            found = at(item, path)
+            found = value_at(item, path)
             return isinstance(found, list | dict) and len(found) == count
         case Contains(path, value):
-            return _contains(at(item, path), normal(value))
+            return _contains(value_at(item, path), normal(value))
         case Not(inner):
             return not holds(inner, item)
         case AllOf(inners):
@@ -64,7 +64,7 @@ def holds(condition: Condition, item: Item | None) -> bool:
             return any(holds(inner, item) for inner in inners)
 
 
-def at(item: Item | None, path: Path) -> Any:
+def value_at(item: Item | None, path: Path) -> Any:
     """The value at a path of map keys, or `ABSENT`."""
     found: Any = item if item is not None else {}
     for name in path:
@@ -96,15 +96,15 @@ def updated(update: Update, old: Item | None) -> Item:
     for path, value in update.set.items():
         _put(new, path, normal(value))
     for path, members in update.append.items():
-        found = at(before, path)
+        found = value_at(before, path)
         if not isinstance(found, list):
             raise StoreRefused(f"{_text(path)} of {update.key} is no list that could be appended to")
         _put(new, path, normal(found) + normal(members))
     for path, number in update.add.items():
-        found = at(before, path)
+        found = value_at(before, path)
         _put(new, path, _number(update, path, 0 if found is ABSENT else found) + number)
     for path, (source, number) in update.sum.items():
-        _put(new, path, _number(update, source, at(before, source)) + number)
+        _put(new, path, _number(update, source, value_at(before, source)) + number)
     for path in update.remove:
         _parent(new, path).pop(path[-1], None)
     return new
@@ -144,7 +144,7 @@ def _put(item: Item, path: Path, value: Any) -> None:
 
 
 def _parent(item: Item, path: Path) -> dict[str, Any]:
-    found = at(item, path[:-1])
+    found = value_at(item, path[:-1])
     if not isinstance(found, dict):
         raise StoreRefused(f"{_text(path)} cannot be changed: {_text(path[:-1])} is no map")
     return found

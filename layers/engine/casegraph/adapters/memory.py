@@ -1,29 +1,39 @@
-"""Every port of storage in memory: the simulation's and the test kit's world, with DynamoDB's semantics."""
+"""Every port of storage in memory: what the simulation and the test kit run the real use cases on.
+
+Conditions, refusals and sizes are those of `evaluate.py`, `refusals.py` and `sizes.py`, which the DynamoDB store uses
+too; the contract suite runs on both. Items are copied on the way in and out. Every call holds one lock.
+"""
 
 from __future__ import annotations
 
-import copy
+import hashlib
 import json
-import random  # noqa: TID251 - seeded, for tests and the simulation
-import threading
+import random  # noqa: TID251 -- seeded: the same seed gives the same ids
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import RLock
 from typing import Any
 
-from casegraph.adapters.evaluate import ABSENT, failed_rules, value_at
-from casegraph.adapters.indexes import Index, index_of
+from casegraph.adapters import refusals
+from casegraph.adapters.evaluate import failed_rules, updated
+from casegraph.adapters.indexes import index_of
+from casegraph.adapters.sparse_index import SparseIndexes
+from casegraph.adapters.values import normal
 from casegraph.application.ports import Clock, Page
-from casegraph.domain.writes import Check, Delete, Item, Key, Path, Put, Table, Update, Write
-from casegraph.errors import ConditionsFailed, ItemFailure, ItemTooLarge
+from casegraph.domain.writes import Check, Delete, Item, Key, Put, Table, Update, Write
+from casegraph.errors import ConditionsFailed, ItemFailure, TokenReused
+from casegraph.limits import STORE_TOKEN_VALID_MILLISECONDS
 
-_TOKEN_MILLISECONDS = 600_000
-_MAX_TRANSACTION_WRITES = 100
-_MAX_ITEM_BYTES = 400 * 1024
+# The template's visibility timeout: six times a function's 60 s.
+VISIBILITY_MILLISECONDS = 360_000
 
 
 class ManualClock:
-    """A clock that stands still until it is moved; sleeping moves it."""
+    """The `Clock` port for tests and simulations: `sleep` moves it at once. Instants are epoch milliseconds."""
 
-    def __init__(self, now: int) -> None:
+    def __init__(self, now: int = 0) -> None:
         self._now = now
 
     def now(self) -> int:
@@ -31,7 +41,11 @@ class ManualClock:
         return self._now
 
     def sleep(self, milliseconds: int) -> None:
-        """Move on by that much."""
+        """Nobody waits: the time has passed."""
+        self._now += milliseconds
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass."""
         self._now += milliseconds
 
     def move_to(self, instant: int) -> None:
@@ -40,40 +54,60 @@ class ManualClock:
 
 
 class SeededIds:
-    """Ids and jitter from one seed."""
+    """The `Ids` port from a seed: the same seed and calls give the same answers."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)
 
     def new(self) -> str:
-        """32 hex characters."""
+        """An id of 32 hex characters."""
         return f"{self._random.getrandbits(128):032x}"
 
     def jitter(self, low: int, high: int) -> int:
-        """A uniform integer, both ends included."""
+        """A uniform integer, low <= n <= high."""
         return self._random.randint(low, high)
 
 
+@dataclass(slots=True)
+class _Partition:
+    items: dict[str, Item] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+
+    def between(self, prefix: str, after: str | None, backwards: bool) -> list[str]:
+        start = bisect_left(self.order, prefix)
+        end = bisect_left(self.order, True, start, key=lambda sk: not sk.startswith(prefix))
+        if after is not None and backwards:
+            end = min(end, bisect_left(self.order, after))
+        elif after is not None:
+            start = max(start, bisect_right(self.order, after))
+        found = self.order[start:end]
+        return found[::-1] if backwards else found
+
+
 class MemoryItemStore:
-    """Items by key. `index_lag_milliseconds`: how old what the indexes show may be (0: never)."""
+    """The `ItemStore` port in memory. The clock is read only for tokens and the indexes' lag.
+
+    index_lag_milliseconds: the age of what index reads see; it may be set before each read (at most 2 minutes).
+    """
 
     def __init__(self, clock: Clock, *, index_lag_milliseconds: int = 0) -> None:
-        self._clock = clock
-        self._items: dict[Key, Item] = {}
-        self._tokens: dict[str, tuple[int, str]] = {}
-        self._lock = threading.RLock()
-        self._before: list[tuple[int, Key, Item | None]] = []
         self.index_lag_milliseconds = index_lag_milliseconds
+        self._clock = clock
+        self._lock = RLock()
+        self._partitions: dict[tuple[Table, str], _Partition] = {}
+        self._indexes = SparseIndexes()
+        self._tokens: dict[str, tuple[int, str]] = {}
 
     def get(self, key: Key) -> Item | None:
         """See `ItemStore.get`."""
         with self._lock:
-            return copy.deepcopy(self._items.get(key))
+            return _copy(self.peek(key))
 
     def batch_get(self, keys: Sequence[Key]) -> dict[Key, Item]:
         """See `ItemStore.batch_get`."""
         with self._lock:
-            return {key: copy.deepcopy(self._items[key]) for key in keys if key in self._items}
+            found = {key: self.get(key) for key in keys}
+            return {key: item for key, item in found.items() if item is not None}
 
     def query(
         self,
@@ -85,21 +119,18 @@ class MemoryItemStore:
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page:
-        """See `ItemStore.query`."""
+        """See `ItemStore.query`. Like DynamoDB it says that there may be more whenever a page is full."""
+        refusals.check_page(prefix, after, limit)
         with self._lock:
-            found = sorted(self._partition(table, pk, prefix), key=lambda k: k.sk, reverse=newest_first)
-            if after is not None:
-                found = [k for k in found if (k.sk < after if newest_first else k.sk > after)]
-            items = [copy.deepcopy(self._items[key]) for key in found[:limit]]
-            return Page(items, found[limit - 1].sk if len(found) > limit else None)
+            partition = self._partitions.get((table, pk), _Partition())
+            sks = partition.between(prefix, after, newest_first)[:limit]
+            items: list[Item] = [normal(partition.items[sk]) for sk in sks]
+            return Page(items, sks[-1] if len(sks) == limit else None)
 
     def count(self, table: Table, pk: str, *, prefix: str = "") -> int:
         """See `ItemStore.count`."""
         with self._lock:
-            return len(self._partition(table, pk, prefix))
-
-    def _partition(self, table: Table, pk: str, prefix: str) -> list[Key]:
-        return [k for k in self._items if k.table == table and k.pk == pk and k.sk.startswith(prefix)]
+            return len(self._partitions.get((table, pk), _Partition()).between(prefix, None, False))
 
     def query_index(
         self,
@@ -113,190 +144,209 @@ class MemoryItemStore:
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page:
-        """See `ItemStore.query_index`."""
+        """See `ItemStore.query_index`. Entries of the same sort value come in order of pk and sk."""
+        refusals.check_limit(limit)
+        definition = index_of(table, index)
+        start = None if after is None else tuple(after)
         with self._lock:
-            entries = self._entries(table, index_of(table, index), pk)
-        entries = [e for e in entries if (low is None or e[0] >= low) and (high is None or e[0] <= high)]
-        entries.sort(key=lambda e: e[:3], reverse=newest_first)
-        if after is not None:
-            start = tuple(after)
-            entries = [e for e in entries if (e[:3] < start if newest_first else e[:3] > start)]
-        more = len(entries) > limit
-        shown = entries[:limit]
-        return Page([e[3] for e in shown], list(shown[-1][:3]) if more else None)
-
-    def _entries(self, table: Table, index: Index, pk: str) -> list[tuple[Any, str, str, Item]]:
-        entries = []
-        for key, item in self._visible(table):
-            if item.get(index.partition) == pk and index.sort in item:
-                kept = {name: item[name] for name in ("pk", "sk", index.partition, index.sort)}
-                entries.append((item[index.sort], key.pk, key.sk, kept))
-        return entries
-
-    def _visible(self, table: Table) -> list[tuple[Key, Item]]:
-        """The items as the indexes show them: as they were `index_lag_milliseconds` ago."""
-        shown = {key: item for key, item in self._items.items() if key.table == table}
-        since = self._clock.now() - self.index_lag_milliseconds
-        for at, key, before in reversed(self._before):
-            if self.index_lag_milliseconds == 0 or at <= since:
-                break
-            if key.table != table:
-                continue
-            if before is None:
-                shown.pop(key, None)
+            if self.index_lag_milliseconds:
+                since = self._clock.now() - self.index_lag_milliseconds
+                places = self._indexes.page_as_of(
+                    since, definition, pk, low, high, start, limit, newest_first
+                )
             else:
-                shown[key] = before
-        return list(shown.items())
+                places = self._indexes.page(definition, pk, low, high, start, limit, newest_first)
+        items: list[Item] = [
+            {"pk": item_pk, "sk": item_sk, definition.partition: pk, definition.sort: sort}
+            for sort, item_pk, item_sk in places
+        ]
+        return Page(items, list(places[-1]) if len(places) == limit else None)
 
     def write(self, write: Write) -> Item | None:
         """See `ItemStore.write`."""
+        refusals.check_single(write)
         with self._lock:
-            self._check([write])
-            item = self._apply(write)
-            return copy.deepcopy(item) if isinstance(write, Update) else None
+            new = self._decided([write])
+            self._keep(write.key, new[0])
+            return _copy(new[0]) if isinstance(write, Update) else None
 
     def transact(self, writes: Sequence[Write], token: str) -> None:
-        """See `ItemStore.transact`."""
-        keys = [write.key for write in writes]
-        if len(set(keys)) != len(keys):
-            raise AssertionError(f"two writes of one item in a transaction: {sorted(k.sk for k in keys)}")
-        if not 0 < len(writes) <= _MAX_TRANSACTION_WRITES:
-            raise AssertionError(f"a transaction of {len(writes)} writes")
-        if not 0 < len(token) <= 36:
-            raise AssertionError("a token has 1 to 36 characters")
+        """See `ItemStore.transact`. Raises `TokenReused` for another body under a valid token."""
+        refusals.check_transaction(writes, token)
+        fingerprint = hashlib.sha256(repr(tuple(writes)).encode()).hexdigest()
         with self._lock:
-            now, body = self._clock.now(), repr(list(writes))
-            known = self._tokens.get(token)
-            if known is not None and now - known[0] <= _TOKEN_MILLISECONDS:
-                if known[1] != body:
-                    raise AssertionError("another transaction under the same token")
+            if self._known(token, fingerprint):
                 return
-            self._check(writes)
-            for write in writes:
-                self._apply(write)
-            self._tokens[token] = (now, body)
+            items = self._decided(writes)
+            for write, item in zip(writes, items, strict=True):
+                if not isinstance(write, Check):
+                    self._keep(write.key, item)
+            self._tokens[token] = (self._clock.now() + STORE_TOKEN_VALID_MILLISECONDS, fingerprint)
 
-    def _check(self, writes: Sequence[Write]) -> None:
-        failures = []
-        for index, write in enumerate(writes):
-            old = self._items.get(write.key)
-            broken = failed_rules(write.rules, old)
-            if broken:
-                failures.append(ItemFailure(index, broken, copy.deepcopy(old)))
-        if failures:
-            raise ConditionsFailed(failures)
-        for write in writes:
-            new = self._result(write)
-            if new is not None and _bytes(new) > _MAX_ITEM_BYTES:
-                raise ItemTooLarge(f"{write.key.sk} would have {_bytes(new)} bytes")
-
-    def _apply(self, write: Write) -> Item | None:
-        if isinstance(write, Check):
-            return None
-        old, new = self._items.get(write.key), self._result(write)
-        if self.index_lag_milliseconds:
-            self._before.append((self._clock.now(), write.key, copy.deepcopy(old)))
-        if new is None:
-            self._items.pop(write.key, None)
-        else:
-            self._items[write.key] = new
-        return new
-
-    def _result(self, write: Write) -> Item | None:
-        match write:
-            case Put():
-                return copy.deepcopy(write.item)
-            case Update():
-                return _updated(write, self._items.get(write.key))
-            case Delete():
-                return None
-            case Check():
-                return None
+    def peek(self, key: Key) -> Item | None:
+        """The stored item itself, not a copy: for meters and checkers, which must not change it."""
+        partition = self._partitions.get((key.table, key.pk))
+        return partition.items.get(key.sk) if partition else None
 
     def items(self) -> dict[Key, Item]:
-        """Everything stored, for checkers and tests."""
+        """Copies of everything stored, in order of the keys: for checkers. The engine never scans."""
         with self._lock:
-            return copy.deepcopy(self._items)
+            places = sorted(self._partitions)
+            keys = [Key(table, pk, sk) for table, pk in places for sk in self._partitions[(table, pk)].order]
+            return {key: normal(self.peek(key)) for key in keys}
+
+    def knows_token(self, token: str) -> bool:
+        """Whether a transaction with this token was carried out and would be recognised now."""
+        with self._lock:
+            return self._tokens.get(token, (0, ""))[0] > self._clock.now()
+
+    def _known(self, token: str, fingerprint: str) -> bool:
+        now = self._clock.now()
+        self._tokens = {t: known for t, known in self._tokens.items() if known[0] > now}
+        if token not in self._tokens:
+            return False
+        if self._tokens[token][1] != fingerprint:
+            raise TokenReused(
+                "another transaction was sent with this token; a changed body takes a new token"
+            )
+        return True
+
+    def _decided(self, writes: Sequence[Write]) -> list[Item | None]:
+        """The items after the writes. Raises `ConditionsFailed`; nothing is changed yet."""
+        failures = [
+            ItemFailure(number, failed, _copy(self.peek(write.key)))
+            for number, write in enumerate(writes)
+            if (failed := failed_rules(write.rules, self.peek(write.key)))
+        ]
+        if failures:
+            raise ConditionsFailed(failures)
+        return [self._after(write) for write in writes]
+
+    def _after(self, write: Write) -> Item | None:
+        match write:
+            case Put():
+                return refusals.complete(write)
+            case Update():
+                item = updated(write, self.peek(write.key))
+                refusals.check_item(write.key.table, item)
+                return item
+            case Check() | Delete():
+                return None
+
+    def _keep(self, key: Key, item: Item | None) -> None:
+        partition = self._partitions.setdefault((key.table, key.pk), _Partition())
+        old = partition.items.get(key.sk)
+        if item is not None:
+            partition.items[key.sk] = item
+            if old is None:
+                insort(partition.order, key.sk)
+        elif old is not None:
+            del partition.items[key.sk]
+            del partition.order[bisect_left(partition.order, key.sk)]
+        self._indexes.change(key, old, item, self._clock.now())
 
 
-def _bytes(item: Item) -> int:
-    return len(json.dumps(item, ensure_ascii=False).encode())
-
-
-def _updated(update: Update, old: Item | None) -> Item:
-    before: Item = copy.deepcopy(old) if old is not None else {"pk": update.key.pk, "sk": update.key.sk}
-    new = copy.deepcopy(before)
-    for path, value in update.set.items():
-        _put(new, path, copy.deepcopy(value))
-    for path, members in update.append.items():
-        _put(new, path, [*value_at(before, path), *copy.deepcopy(members)])
-    for path, number in update.add.items():
-        current = value_at(before, path)
-        _put(new, path, (0 if current is ABSENT else current) + number)
-    for path, (other, number) in update.sum.items():
-        _put(new, path, value_at(before, other) + number)
-    for path in update.remove:
-        _drop(new, path)
-    return new
-
-
-def _put(item: Item, path: Path, value: Any) -> None:
-    for name in path[:-1]:
-        item = item[name]
-    item[path[-1]] = value
-
-
-def _drop(item: Item, path: Path) -> None:
-    for name in path[:-1]:
-        item = item.get(name, {})
-    item.pop(path[-1], None)
+def _copy(item: Item | None) -> Item | None:
+    return None if item is None else normal(item)
 
 
 class MemoryBlobStore:
-    """Blobs by name."""
+    """The `BlobStore` port in memory."""
 
     def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
+        self._bodies: dict[str, bytes] = {}
+        self._lock = RLock()
 
     def put(self, name: str, body: bytes) -> None:
         """See `BlobStore.put`."""
-        self.blobs[name] = body
+        with self._lock:
+            self._bodies[name] = bytes(body)
 
     def get(self, name: str) -> bytes | None:
         """See `BlobStore.get`."""
-        return self.blobs.get(name)
+        with self._lock:
+            return self._bodies.get(name)
 
     def delete(self, name: str) -> None:
         """See `BlobStore.delete`."""
-        self.blobs.pop(name, None)
+        with self._lock:
+            self._bodies.pop(name, None)
+
+    def names(self, prefix: str = "") -> list[str]:
+        """The names that start with `prefix`, in order: for checkers."""
+        with self._lock:
+            return sorted(name for name in self._bodies if name.startswith(prefix))
+
+
+@dataclass(slots=True)
+class Message:
+    """A job as a consumer gets it. receipt: what `done` and `release` are told; receives: how often it was taken."""
+
+    receipt: int
+    body: str
+    visible_at: int
+    receives: int = 0
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """The job, parsed anew."""
+        parsed: dict[str, Any] = json.loads(self.body)
+        return parsed
 
 
 class MemoryJobQueue:
-    """Jobs with the instant from which they may be taken; taking removes them."""
+    """The `JobQueue` port in memory, and the consumer's side for a simulation."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, visibility_milliseconds: int = VISIBILITY_MILLISECONDS) -> None:
         self._clock = clock
-        self.jobs: list[tuple[int, int, dict[str, Any]]] = []
-        self._sent = 0
+        self._visibility = visibility_milliseconds
+        self._messages: dict[str, list[Message]] = {job_type: [] for job_type in refusals.JOB_TYPES}
+        self._receipts = count(1)
+        self._lock = RLock()
 
     def send(self, job: Mapping[str, Any], delay_seconds: int = 0) -> None:
         """See `JobQueue.send`."""
-        self._sent += 1
-        self.jobs.append((self._clock.now() + delay_seconds * 1000, self._sent, dict(job)))
+        refusals.check_job(job, delay_seconds)
+        at = self._clock.now() + delay_seconds * 1000
+        with self._lock:
+            message = Message(next(self._receipts), json.dumps(dict(job)), at)
+            self._messages[job["type"]].append(message)
 
     def depth(self, job_type: str) -> int:
-        """See `JobQueue.depth`."""
-        return sum(1 for _, _, job in self.jobs if job["type"] == job_type)
+        """See `JobQueue.depth`: those that could be taken now (SQS counts delayed and taken ones apart)."""
+        now = self._clock.now()
+        with self._lock:
+            return sum(message.visible_at <= now for message in self._messages[job_type])
 
-    def take_due(self) -> dict[str, Any] | None:
-        """The earliest job that may be taken now, or None."""
-        due = [entry for entry in self.jobs if entry[0] <= self._clock.now()]
-        if not due:
-            return None
-        entry = min(due, key=lambda e: e[:2])
-        self.jobs.remove(entry)
-        return entry[2]
+    def pop(self, job_type: str) -> Message | None:
+        """Take the job that has been visible longest; it comes back after the visibility timeout unless `done`."""
+        now = self._clock.now()
+        with self._lock:
+            ready = [message for message in self._messages[job_type] if message.visible_at <= now]
+            if not ready:
+                return None
+            message = min(ready, key=lambda m: (m.visible_at, m.receipt))
+            message.visible_at = now + self._visibility
+            message.receives += 1
+            return message
 
-    def next_at(self) -> int | None:
-        """The instant of the earliest job, or None."""
-        return min((entry[0] for entry in self.jobs), default=None)
+    def done(self, message: Message) -> None:
+        """Delete a job that was taken; one that is gone already is no error."""
+        with self._lock:
+            for messages in self._messages.values():
+                messages[:] = [known for known in messages if known.receipt != message.receipt]
+
+    def release(self, message: Message) -> None:
+        """Make a job that was taken visible at once (its function failed)."""
+        with self._lock:
+            message.visible_at = self._clock.now()
+
+    def next_visible_at(self) -> int | None:
+        """When the next job can be taken (it may be in the past), or None when there is none."""
+        with self._lock:
+            times = [message.visible_at for messages in self._messages.values() for message in messages]
+        return min(times, default=None)
+
+    def messages(self, job_type: str) -> list[Message]:
+        """Every job that is not done, in order of sending: for a nemesis that drops, doubles and delays them."""
+        return self._messages[job_type]

@@ -6,8 +6,9 @@ its own (`StoreRefused`), never a failed condition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from casegraph.adapters.indexes import indexes_of
 from casegraph.adapters.sizes import item_size, value_size
@@ -15,6 +16,7 @@ from casegraph.adapters.values import normal
 from casegraph.domain.writes import Check, Delete, Item, Key, Path, Put, Table, Update, Write
 from casegraph.errors import ItemTooLarge, StoreRefused
 from casegraph.limits import (
+    JOB_MAX_DELAY_MILLISECONDS,
     STORE_ITEM_MAX_BYTES,
     STORE_PARTITION_KEY_MAX_BYTES,
     STORE_SORT_KEY_MAX_BYTES,
@@ -22,6 +24,9 @@ from casegraph.limits import (
     STORE_TRANSACTION_MAX_BYTES,
     STORE_TRANSACTION_MAX_ITEMS,
 )
+
+# One queue each (architecture.md 4).
+JOB_TYPES = ("advance_run", "deliver_effect")
 
 
 def check_single(write: Write) -> None:
@@ -133,3 +138,11 @@ def _bytes_sent(write: Write) -> int:
             return sum(value_size(normal(value)) for value in values)
         case Check() | Delete():
             return 0
+
+
+def check_job(job: Mapping[str, Any], delay_seconds: int) -> None:
+    """Refuse what SQS or the consumers would not take: an unknown type, a delay beyond 15 minutes."""
+    if job.get("type") not in JOB_TYPES:
+        raise StoreRefused(f"a job's type is one of {', '.join(JOB_TYPES)}, not {job.get('type')!r}")
+    if not 0 <= delay_seconds * 1000 <= JOB_MAX_DELAY_MILLISECONDS:
+        raise StoreRefused(f"a job's delay is 0 to 900 seconds, not {delay_seconds}")

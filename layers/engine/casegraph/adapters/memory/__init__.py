@@ -1,1 +1,0 @@
-"""Every port in memory, one module each: the simulation and the test kit run the real use cases on them."""
