@@ -1,4 +1,4 @@
-"""Delivering an effect: count the attempt, call, settle together with the signal; recover what was left (protocol.md 5)."""
+"""Delivering an effect: count the attempt, call, settle with the signal; recover what was left (protocol.md 5)."""
 
 from __future__ import annotations
 

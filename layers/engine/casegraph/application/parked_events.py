@@ -12,6 +12,7 @@ from casegraph.application.accept_event import Accepted, Event, accept_for_run, 
 from casegraph.application.context import Ports
 from casegraph.application.heads import read_head
 from casegraph.application.persistence import patiently, write
+from casegraph.application.ports import Page
 from casegraph.domain import rules
 from casegraph.domain.burst.knowledge import PendingSubscription
 from casegraph.domain.signal import event_hash, match_of
@@ -111,16 +112,17 @@ def _adopt(ports: Ports, run_id: str, pk: str) -> bool:
     """Take the first parked event of this type and key that no run has."""
     after: str | None = None
     while True:
-        start = after
-        page = patiently(
-            ports, lambda: ports.store.query(Table.CORRELATIONS, pk, prefix=_PARKED, after=start)
-        )
+        page = _parked_page(ports, pk, after)
         for row in page.items:
             if "given_to" not in row and _take(ports, run_id, row):
                 return True
         if page.next_after is None:
             return False
         after = page.next_after
+
+
+def _parked_page(ports: Ports, pk: str, after: str | None) -> Page:
+    return patiently(ports, lambda: ports.store.query(Table.CORRELATIONS, pk, prefix=_PARKED, after=after))
 
 
 def _take(ports: Ports, run_id: str, row: Item) -> bool:
