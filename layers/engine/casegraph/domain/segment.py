@@ -130,13 +130,14 @@ def segment_hash(item: Item) -> str:
     return digest(covered).removeprefix("sha256:")
 
 
-def chain_faults(items: Iterable[Item]) -> list[str]:
+def chain_faults(items: Iterable[Item], previous: str = "", expected: int = 0) -> list[str]:
     """What is wrong with a chain of segment rows in order; empty when it verifies.
+
+    previous, expected: for a page that does not start at segment 0: the hash before it, and its first revision.
 
     Each fault names the revision: a gap, a broken link, a changed row, or an output that is not what was recorded.
     """
     faults: list[str] = []
-    previous, expected = "", 0
     for item in items:
         revision = item["revision"]
         if revision != expected:

@@ -1,0 +1,123 @@
+"""Working on a task: next, claim, heartbeat, release (architecture.md 7). Completion is in complete_task.py."""
+
+from __future__ import annotations
+
+from casegraph.application.context import Ports
+from casegraph.application.persistence import patiently, transact, write
+from casegraph.application.tasks import read_again, refusal, task_key
+from casegraph.domain import rules, task
+from casegraph.domain.head import head_key
+from casegraph.domain.task import open_rank, queue_pk
+from casegraph.domain.writes import Check, Item, Table, Update
+from casegraph.errors import Conflict, ConditionsFailed
+from casegraph.limits import CLOCK_SKEW_MILLISECONDS, QUEUE_SHARDS, TASK_CANDIDATES
+
+Entry = tuple[str, str, str]
+
+
+def next_task(ports: Ports, queue_id: str, person: str) -> Item | None:
+    """Claim the most urgent task of a queue that nobody works on; None when there is none.
+
+    Reads up to 20, takes one at random inside the top priority (two people asking at once rarely want the same), and
+    goes on with the next when another was faster.
+    """
+    candidates = _candidates(ports, queue_id)
+    while candidates:
+        chosen = _pick(ports, candidates)
+        candidates.remove(chosen)
+        try:
+            return claim(ports, chosen, person)
+        except Conflict:
+            continue
+    return None
+
+
+def _pick(ports: Ports, candidates: list[Item]) -> Item:
+    top = [item for item in candidates if item["priority"] == candidates[0]["priority"]]
+    return top[ports.ids.jitter(0, len(top) - 1)]
+
+
+def _candidates(ports: Ports, queue_id: str) -> list[Item]:
+    """Tasks that are open, or whose claim has expired, the most urgent first."""
+    now = ports.clock.now()
+    open_entries: list[Entry] = []
+    expired: list[Entry] = []
+    for shard in range(QUEUE_SHARDS):
+        found = _shard_entries(ports, queue_id, shard, now)
+        open_entries.extend(e for e in found if e[0].startswith("0#"))
+        expired.extend(e for e in found if e[0].startswith("1#"))
+    entries = sorted(open_entries)[:TASK_CANDIDATES] + sorted(expired)[:TASK_CANDIDATES]
+    free = [row for row in read_again(ports, entries).values() if _free(row, now)]
+    return sorted(free, key=open_rank)[:TASK_CANDIDATES]
+
+
+def _free(row: Item, now: int) -> bool:
+    return row["state"] == "open" or row["claim_until"] < now - CLOCK_SKEW_MILLISECONDS
+
+
+def _shard_entries(ports: Ports, queue_id: str, shard: int, now: int) -> list[Entry]:
+    """Open tasks, then expired claims: one request, and a second only when open ones fill the first."""
+    expired_before = f"1#{now - CLOCK_SKEW_MILLISECONDS:013d}"
+    found = _read(ports, queue_id, shard, "0#", expired_before)
+    if len(found) >= TASK_CANDIDATES and found[-1][0].startswith("0#"):
+        found += _read(ports, queue_id, shard, "1#", expired_before)
+    return found
+
+
+def _read(ports: Ports, queue_id: str, shard: int, low: str, high: str) -> list[Entry]:
+    pk = queue_pk(queue_id, shard)
+    page = patiently(
+        ports,
+        lambda: ports.store.query_index(
+            Table.RUNS, "queue_tasks", pk, low=low, high=high, limit=TASK_CANDIDATES
+        ),
+    )
+    return [(item["task_rank"], item["pk"], item["sk"]) for item in page.items]
+
+
+def claim(ports: Ports, item: Item, person: str) -> Item:
+    """Give a task to a person, if its run still waits for it. The task's row afterwards.
+
+    Raises `Conflict` that names who holds or decided it, or what the run did meanwhile.
+    """
+    key = task_key(item)
+    update = task.claim(key, item, person, ports.clock.now())
+    wanted = (rules.NOT_TERMINAL, rules.token_open(item["token_key"]))
+    try:
+        transact(ports, [update, Check(head_key(item["run_id"]), wanted)])
+    except ConditionsFailed as failed:
+        current = patiently(ports, lambda: ports.store.get(key)) or item
+        if failed.of(0) is None:
+            raise closed(current) from failed
+        raise refusal(current) from failed
+    return patiently(ports, lambda: ports.store.get(key)) or item
+
+
+def closed(item: Item) -> Conflict:
+    """The run has ended, or another branch has won: the row follows in a cleanup page."""
+    if item["state"] in ("completed", "expired", "cancelled"):
+        return refusal(item)
+    return Conflict(
+        "the run no longer waits for this task: it has ended, or another branch was first",
+        "task_closed",
+        run_id=item["run_id"],
+        current_state="closing",
+    )
+
+
+def heartbeat(ports: Ports, item: Item, person: str, generation: int) -> Item:
+    """Keep a claim for another period. Raises `Conflict` when it is not this person's claim any more."""
+    return _hold(ports, item, task.renew(task_key(item), person, generation, ports.clock.now()))
+
+
+def release(ports: Ports, item: Item, person: str, generation: int) -> Item:
+    """Give a claimed task back to its queue. Raises `Conflict` when it is not this person's claim any more."""
+    return _hold(ports, item, task.release(task_key(item), item, person, generation))
+
+
+def _hold(ports: Ports, item: Item, update: Update) -> Item:
+    try:
+        after = write(ports, update)
+    except ConditionsFailed as failed:
+        raise refusal(failed.failures[0].old_item or item) from failed
+    return after or item
