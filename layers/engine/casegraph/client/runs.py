@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from casegraph.client.paging import pages
-from casegraph.client.transport import Json, Transport, segment
+from casegraph.client.transport import Json, Rows, Transport, segment
 
 
 class Runs:
@@ -39,11 +39,11 @@ class Runs:
         """Runs, the newest first; filters: state, workflow, report_id, code."""
         return pages(self._transport, "/runs", **filters)
 
-    def steps(self, run_id: str) -> list[Json]:
+    def steps(self, run_id: str) -> Rows:
         """The steps that finished, with ports and outputs, in order."""
         return list(pages(self._transport, f"/runs/{segment(run_id)}/steps"))
 
-    def log(self, run_id: str) -> list[Json]:
+    def log(self, run_id: str) -> Rows:
         """What each commit wrote, in order."""
         return list(pages(self._transport, f"/runs/{segment(run_id)}/log"))
 
@@ -51,7 +51,7 @@ class Runs:
         """What the run waits for, since when, until when, and who can unblock it."""
         return self._transport.get(f"/runs/{segment(run_id)}/why")
 
-    def effects(self, run_id: str) -> list[Json]:
+    def effects(self, run_id: str) -> Rows:
         """The run's effects and their states."""
         return list(pages(self._transport, "/effects", run_id=run_id))
 

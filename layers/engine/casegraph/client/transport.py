@@ -17,6 +17,7 @@ from casegraph.client.errors import NoConnection, UnexpectedAnswer, error_of
 from casegraph.errors import Retryable
 
 Json = dict[str, Any]
+Rows = list[Json]
 
 # An API function may take 29 s; a client that gives up earlier asks for a replay without need.
 TIMEOUT_SECONDS = 30.0
@@ -69,10 +70,14 @@ class Transport:
         """Remove; repeatable."""
         return self._send("DELETE", path, params=params, repeatable=True)
 
-    def post(self, path: str, body: Any = None, *, idempotency_key: str | None = None, safe: bool = False) -> Json:
+    def post(
+        self, path: str, body: Any = None, *, idempotency_key: str | None = None, safe: bool = False
+    ) -> Json:
         """Ask for a change. Repeated only under an `idempotency_key`, or when `safe` (nothing is stored)."""
         repeatable = safe or idempotency_key is not None
-        return self._send("POST", path, body={} if body is None else body, key=idempotency_key, repeatable=repeatable)
+        return self._send(
+            "POST", path, body={} if body is None else body, key=idempotency_key, repeatable=repeatable
+        )
 
     def _send(
         self,
@@ -95,7 +100,9 @@ class Transport:
             self._sleep(self._ids.jitter(pause // 2, pause))
         raise AssertionError("a loop over at least one try ends inside")
 
-    def _once(self, method: str, path: str, params: Mapping[str, Any] | None, body: Any, key: str | None) -> Json:
+    def _once(
+        self, method: str, path: str, params: Mapping[str, Any] | None, body: Any, key: str | None
+    ) -> Json:
         headers = dict(self._headers)
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -129,5 +136,3 @@ def _json_object(response: httpx.Response) -> Json:
     if not isinstance(body, dict):
         raise UnexpectedAnswer(f"{response.request.url} did not answer with a JSON object")
     return body
-
-

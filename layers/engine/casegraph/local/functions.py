@@ -1,4 +1,4 @@
-"""The real Lambda handlers, loaded from `functions/<name>/handler.py` of the clone or the wheel and called in process."""
+"""The real Lambda handlers, loaded from `functions/<name>/handler.py` (clone or wheel) and called in process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def _load(name: str) -> ModuleType:
     path = bundled("functions") / name / "handler.py"
     spec = importlib.util.spec_from_file_location(_module_name(name), path)
     if spec is None or spec.loader is None or not path.exists():
-        raise NeedsOperator(f"{path} is missing; install casegraph again", "installation_incomplete", name=name)
+        raise NeedsOperator(
+            f"{path} is missing; install casegraph again", "installation_incomplete", name=name
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[_module_name(name)] = module
     try:

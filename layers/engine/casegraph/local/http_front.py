@@ -72,7 +72,7 @@ class _Gateway:
     def answer(
         self, method: str, target: str, headers: list[tuple[str, str]], body: bytes, source_ip: str
     ) -> tuple[int, dict[str, str], bytes]:
-        claims = self._claims(dict((name.lower(), value) for name, value in headers))
+        claims = self._claims({name.lower(): value for name, value in headers})
         event = to_event(method, target, headers, body, claims, source_ip)
         with self._one_at_a_time:
             response = self._invoke(event)
@@ -81,7 +81,9 @@ class _Gateway:
     def _claims(self, headers: Mapping[str, str]) -> Mapping[str, Any]:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise Unauthenticated("send `Authorization: Bearer <token>`; `casegraph dev` prints how to get one")
+            raise Unauthenticated(
+                "send `Authorization: Bearer <token>`; `casegraph dev` prints how to get one"
+            )
         return self._verify(token.strip())
 
 
@@ -126,7 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         if int(length) > GATEWAY_BODY_MAX_BYTES:
             # The body is not read, so the connection cannot be used for another request.
             self.close_connection = True
-            raise TooLarge(f"the body has {length} bytes; at most {GATEWAY_BODY_MAX_BYTES}", limit=GATEWAY_BODY_MAX_BYTES)
+            raise TooLarge(
+                f"the body has {length} bytes; at most {GATEWAY_BODY_MAX_BYTES}", limit=GATEWAY_BODY_MAX_BYTES
+            )
         return self.rfile.read(int(length))
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = _serve  # noqa: N815 - stdlib's names

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 LOGGER = logging.getLogger("casegraph.local")
-# One invocation on a laptop. On AWS it is a minute; here a killed process should be waited for less long, but one call of a
-# component or connector (10 s) and a commit must fit.
+# One invocation on a laptop. On AWS it is a minute; here a killed process should be waited for less long, but one
+# call of a component or connector (10 s) and a commit must fit.
 INVOCATION_SECONDS = 20.0
 # Longer than an invocation, the skew of lease and writer and a little more: a job that comes back finds its run's
 # lease expired, so that work goes on at once after a kill.
@@ -71,7 +72,7 @@ class Workers:
         """Start polling and sweeping; the first sweep is at once, for what an earlier process left."""
         for source in self._sources:
             for number in range(source.threads):
-                self._spawn(f"{source.name}-{number}", lambda s=source: self._poll(s))
+                self._spawn(f"{source.name}-{number}", partial(self._poll, source))
         self._spawn("reconcile", self._sweep)
 
     def stop(self) -> None:
