@@ -104,7 +104,7 @@ def log(run_id: str, as_person: As = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"items": entries})
     else:
-        columns = ("revision", "recorded_at", "kind", "actor", "steps", "signals")
+        columns = ("revision", "recorded_at", "kind", "actor", "steps", "taken")
         print_table(entries, columns, empty="Nothing was committed yet.")
 
 

@@ -152,8 +152,8 @@ class Demo:
 
     def _waits_or_ended(self, run_id: str) -> bool:
         run = patiently(self._admin.runs.get, run_id)
-        waits = patiently(self._admin.runs.why, run_id).get("waits_for", [])
-        return run["state"] in TERMINAL or any(w["step"].startswith("await_completion") for w in waits)
+        waiting = any(p["step"].startswith("await_completion") for p in run["open"] if p["status"] == "waiting")
+        return waiting or run["state"] in TERMINAL
 
     def _wait_for_ends(self) -> None:
         open_runs = set(self._runs())
