@@ -131,3 +131,17 @@ REPORT_SHARDS = 32
 TASK_CANDIDATES = 20
 # An Idempotency-Key or a sender's event id: long enough for two UUIDs and a prefix.
 IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
+
+# -- expressions --------------------------------------------------------------------------------------------------
+# CEL's own budget, measured: the 10,000th round of all loops of one evaluation is refused.
+EXPRESSION_MAX_ITERATIONS = 9_999
+# Source text of one expression: longer ones belong into a component.
+EXPRESSION_MAX_LENGTH = 10_000
+# What one expression may see: the input, the report and some outputs, each at most one body.
+EXPRESSION_CONTEXT_MAX_BYTES = 4_194_304
+# What one evaluation may allocate, estimated before it runs; a Lambda of 512 MB bears several at a time.
+EXPRESSION_MAX_ALLOCATED_BYTES = 67_108_864
+# The JSON that an expression may give: a payload.
+EXPRESSION_RESULT_MAX_BYTES = 1_048_576
+# Nesting of a value in the context: CEL compares recursively in C and ends the process at some 10,000 levels.
+EXPRESSION_CONTEXT_MAX_DEPTH = 100

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from casegraph.limits import (
+    EXPRESSION_MAX_LENGTH,
     GRAPH_MAX_NODES,
     MAX_RETRY_ATTEMPTS,
     MAX_VISITS,
@@ -21,7 +22,7 @@ PortName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,99}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$")]
 EventType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$", max_length=100)]
 ErrorCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Expression = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+Expression = Annotated[str, StringConstraints(min_length=1, max_length=EXPRESSION_MAX_LENGTH)]
 Seconds = Annotated[float, Field(gt=0, le=WAIT_MAX_SECONDS, allow_inf_nan=False)]
 JsonObject = dict[str, Any]
 
