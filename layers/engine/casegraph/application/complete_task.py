@@ -1,4 +1,4 @@
-"""Completing a task: the decision's row and its signal in one transaction; one winner, the loser is told who and when."""
+"""Completing a task: the row and its signal in one transaction; one winner, the loser is told who and when."""
 
 from __future__ import annotations
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
+from casegraph.application.ports import Page
 from casegraph.domain.writes import Item, Key, Table
 
 
@@ -45,23 +47,25 @@ def newest(ports: Ports, index: ShardedIndex, before: tuple[int, str, str] | Non
 def _newest_of_shard(
     ports: Ports, index: ShardedIndex, pk: str, before: tuple[int, str, str] | None, limit: int
 ) -> list[Entry]:
-    high = None if before is None else before[0]
     after = None
     entries: list[Entry] = []
     while True:
-        start = after
-        page = patiently(
-            ports,
-            lambda: ports.store.query_index(
-                index.table, index.name, pk, high=high, after=start, limit=limit + 1, newest_first=True
-            ),
-        )
+        page = _read(ports, index, pk, None if before is None else before[0], after, limit + 1)
         fresh = (_entry(index, item) for item in page.items)
         entries.extend(e for e in fresh if before is None or e.position < before)
         after = page.next_after
         # Entries of one instant come in no order of ours: take all of the last one's instant before cutting.
         if after is None or (len(entries) > limit and entries[-1].at < entries[limit - 1].at):
             return entries
+
+
+def _read(ports: Ports, index: ShardedIndex, pk: str, high: int | None, after: Any, limit: int) -> Page:
+    return patiently(
+        ports,
+        lambda: ports.store.query_index(
+            index.table, index.name, pk, high=high, after=after, limit=limit, newest_first=True
+        ),
+    )
 
 
 def _entry(index: ShardedIndex, item: Item) -> Entry:

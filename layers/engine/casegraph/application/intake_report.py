@@ -18,10 +18,10 @@ from casegraph.application.signals import wake
 from casegraph.application.start_run import NewRun, start_writes
 from casegraph.application.subjects import point_to, pointer_key, subject_pk
 from casegraph.domain import rules
-from casegraph.domain.instants import rfc3339
 from casegraph.domain.canonical import canonical_bytes, digest
 from casegraph.domain.head import Head, from_item, head_key
 from casegraph.domain.ids import derived_id, run_id_from_route
+from casegraph.domain.instants import rfc3339
 from casegraph.domain.writes import Item, Key, Put, Table, Write
 from casegraph.errors import ConditionsFailed, Conflict, InvalidInput, TooLarge
 from casegraph.limits import (

@@ -1,4 +1,4 @@
-"""Publishing a version: validate everything, store the bundle by digest, allocate the number (architecture.md 6, 10)."""
+"""Publishing a version: validate everything, store the bundle by digest, allocate the number (architecture.md 6)."""
 
 from __future__ import annotations
 

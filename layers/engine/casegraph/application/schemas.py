@@ -1,4 +1,4 @@
-"""Checking JSON values against JSON Schemas: a port, because the library that does it belongs to the API's edge only."""
+"""Checking JSON values against JSON Schemas: a port, since the library for it belongs to the API edge only."""
 
 from __future__ import annotations
 

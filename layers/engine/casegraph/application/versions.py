@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from typing import Any, Protocol
 
 from casegraph.application.ports import BlobStore, ItemStore
-from casegraph.domain.graph.bundle import bundle_digest
+from casegraph.domain.graph.bundle import load_bundle
 from casegraph.domain.graph.compiled import CompiledGraph, compile_bundle
 from casegraph.domain.writes import Key, Table
 from casegraph.errors import NeedsOperator
@@ -57,9 +56,9 @@ class StoredVersions:
             self._graphs.move_to_end(digest)
             return self._graphs[digest]
         body = self._blobs.get(bundle_name(digest))
-        bundle = json.loads(body) if body is not None else None
-        if bundle is None or bundle_digest(bundle) != digest:
-            raise NeedsOperator(f"the stored bundle is not {digest}", "definition_changed", digest=digest)
+        if body is None:
+            raise NeedsOperator(f"the bundle {digest} is not stored", "definition_changed", digest=digest)
+        bundle = load_bundle(body, digest)
         self._graphs[digest] = (bundle, compile_bundle(bundle))
         if len(self._graphs) > _CACHED_GRAPHS:
             self._graphs.popitem(last=False)

@@ -9,7 +9,7 @@ from casegraph.domain import rules, task
 from casegraph.domain.head import head_key
 from casegraph.domain.task import open_rank, queue_pk
 from casegraph.domain.writes import Check, Item, Table, Update
-from casegraph.errors import Conflict, ConditionsFailed
+from casegraph.errors import ConditionsFailed, Conflict
 from casegraph.limits import CLOCK_SKEW_MILLISECONDS, QUEUE_SHARDS, TASK_CANDIDATES
 
 Entry = tuple[str, str, str]

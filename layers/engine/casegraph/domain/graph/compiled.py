@@ -82,6 +82,7 @@ class CompiledGraph:
     def __init__(self, bundle: Mapping[str, Any], document: Document, digest: str) -> None:
         self.digest = digest
         self.document = document
+        self.bundle = bundle
         self._ordinals = {node.id: ordinal for ordinal, node in enumerate(document.nodes)}
         schemas = {
             "input": document.input_schema,
@@ -125,6 +126,20 @@ class CompiledGraph:
         if b not in self._ancestors:
             self._ancestors[b] = reachable(self._predecessors, [b])
         return a in self._ancestors[b]
+
+    def near(self, ordinals: Iterable[int]) -> frozenset[int]:
+        """These nodes and those that a token moving from them may enter in the same burst: as far as the next waits."""
+        seen: set[int] = set()
+        front = list(ordinals)
+        starts = set(front)
+        while front:
+            ordinal = front.pop()
+            if ordinal in seen:
+                continue
+            seen.add(ordinal)
+            if ordinal in starts or not self.nodes[ordinal].kind.waits:
+                front.extend(self._successors[ordinal])
+        return frozenset(seen)
 
     def references(self, ordinal: int) -> frozenset[int]:
         """The nodes whose outputs this node's expressions read."""
