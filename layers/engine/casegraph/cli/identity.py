@@ -17,7 +17,7 @@ def me(as_person: As = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(answer)
     else:
-        print_fields(answer)
+        print_fields({name: answer.get(name) for name in ("subject", "roles", "queues")})
 
 
 def use(

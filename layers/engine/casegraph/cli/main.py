@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from casegraph.cli import (
+    connector,
     demo,
     dev,
     event,
@@ -37,6 +38,7 @@ app.add_typer(task.app, name="task")
 app.add_typer(event.app, name="event")
 app.add_typer(report.app, name="report")
 app.add_typer(queue.app, name="queue")
+app.add_typer(connector.app, name="connector")
 
 if __name__ == "__main__":
     app()

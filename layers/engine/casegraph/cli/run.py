@@ -97,15 +97,16 @@ def why(run_id: str, as_person: As = None, as_json: AsJson = False) -> None:
 
 
 @app.command("log")
-def log(run_id: str, as_person: As = None, as_json: AsJson = False) -> None:
+def show_log(run_id: str, as_person: As = None, as_json: AsJson = False) -> None:
     """Show what each commit of a run wrote, with the check of its hash chain."""
     with context.connect(as_person) as client:
-        entries = client.runs.log(run_id)
+        log = client.runs.log(run_id)
     if as_json:
-        print_json({"items": entries})
-    else:
-        columns = ("revision", "recorded_at", "kind", "actor", "steps", "taken")
-        print_table(entries, columns, empty="Nothing was committed yet.")
+        print_json(log)
+        return
+    print_table([_log_line(e) for e in log["items"]], _LOG_COLUMNS, empty="Nothing was committed yet.")
+    faults = log["chain"]["faults"]
+    typer.echo(f"The hash chain does not hold: {'; '.join(faults)}" if faults else "The hash chain holds.")
 
 
 @app.command("pause")
@@ -149,6 +150,17 @@ def terminate(
     with context.connect(as_person) as client:
         answer = client.runs.terminate(run_id, reason, expected_revision=expected_revision)
     _print_control(answer, as_json, f"Next: casegraph run log {run_id}")
+
+
+_LOG_COLUMNS = ("revision", "recorded_at", "kind", "finished", "opened", "taken in", "actor", "reason")
+
+
+def _log_line(entry: Json) -> Json:
+    """One commit in words: `review#1 -> remove`."""
+    finished = (f"{s['step']} -> {s.get('port') or s['status']}" for s in entry.get("steps", ()))
+    opened = (f"{w['step']} ({w['wait']})" for w in entry.get("opened", ()))
+    words = {"finished": finished, "opened": opened, "taken in": map(str, entry.get("taken", ()))}
+    return {**entry, **{name: ", ".join(value) for name, value in words.items()}}
 
 
 def _print_control(answer: Json, as_json: bool, next_step: str) -> None:

@@ -7,6 +7,7 @@ from typing import Self
 
 import httpx
 
+from casegraph.client.connectors import Connectors
 from casegraph.client.events import Events
 from casegraph.client.queues import Queues
 from casegraph.client.reports import Reports
@@ -30,6 +31,7 @@ class CasegraphClient:
         self.queues = Queues(self.transport)
         self.reports = Reports(self.transport)
         self.runs = Runs(self.transport)
+        self.connectors = Connectors(self.transport)
         self.events = Events(self.transport)
         self.tasks = Tasks(self.transport)
 

@@ -11,10 +11,16 @@ from casegraph.limits import PAGE_MAX_ITEMS
 
 def pages(transport: Transport, path: str, **filters: Any) -> Iterator[Json]:
     """All entries (`items`) of a list, page by page; filters that are None are left out."""
+    for page in whole_pages(transport, path, **filters):
+        yield from page["items"]
+
+
+def whole_pages(transport: Transport, path: str, **filters: Any) -> Iterator[Json]:
+    """The pages of a list, for lists that say more than their entries."""
     cursor: str | None = None
     while True:
         page = transport.get(path, {"limit": PAGE_MAX_ITEMS, **filters, "cursor": cursor})
-        yield from page["items"]
+        yield page
         cursor = page.get("next_cursor")
         if not cursor:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from casegraph.client.paging import pages
+from casegraph.client.paging import pages, whole_pages
 from casegraph.client.transport import Json, Rows, Transport, segment
 
 
@@ -43,9 +43,14 @@ class Runs:
         """The steps that finished, with ports and outputs, in order."""
         return list(pages(self._transport, f"/runs/{segment(run_id)}/steps"))
 
-    def log(self, run_id: str) -> Rows:
-        """What each commit wrote, in order."""
-        return list(pages(self._transport, f"/runs/{segment(run_id)}/log"))
+    def log(self, run_id: str) -> Json:
+        """What each commit wrote, in order (`items`), and whether its hash chain holds (`chain`)."""
+        items: Rows = []
+        faults: list[str] = []
+        for page in whole_pages(self._transport, f"/runs/{segment(run_id)}/log"):
+            items += page["items"]
+            faults += page["chain"]["faults"]
+        return {"items": items, "chain": {"verified": not faults, "faults": faults}}
 
     def why(self, run_id: str) -> Json:
         """What the run waits for, since when, until when, and who can unblock it."""

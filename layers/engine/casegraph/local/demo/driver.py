@@ -21,6 +21,8 @@ from casegraph.local.demo.reviewers import Reviewer
 from casegraph.local.demo.workflow import example_bundle, short_bundle
 from casegraph.local.people import INTAKE, REVIEWERS
 
+# Where the workflow's messages go.
+CONNECTOR = "mail"
 T = TypeVar("T")
 P = ParamSpec("P")
 TERMINAL = ("succeeded", "failed", "timed_out", "terminated", "superseded")
@@ -110,6 +112,7 @@ class Demo:
             client.close()
 
     def _prepare(self) -> None:
+        patiently(self._admin.connectors.put, CONNECTOR, {"kind": "recorder"})
         for queue_id, name, bundle in (
             (QUEUE, "Illegal content", example_bundle()),
             (SHORT_QUEUE, "Illegal content, short wait", short_bundle()),
@@ -152,7 +155,9 @@ class Demo:
 
     def _waits_or_ended(self, run_id: str) -> bool:
         run = patiently(self._admin.runs.get, run_id)
-        waiting = any(p["step"].startswith("await_completion") for p in run["open"] if p["status"] == "waiting")
+        waiting = any(
+            p["step"].startswith("await_completion") for p in run["open"] if p["status"] == "waiting"
+        )
         return waiting or run["state"] in TERMINAL
 
     def _wait_for_ends(self) -> None:
