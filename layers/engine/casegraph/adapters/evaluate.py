@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from casegraph.adapters.values import normal
+from casegraph.adapters.values import normal, normal_item
 from casegraph.domain.writes import (
     Absent,
     AllOf,
@@ -53,7 +53,7 @@ def holds(condition: Condition, item: Item | None) -> bool:
             return _compares(value_at(item, path), op, normal(value))
         case SizeIs(path, count):
             found = value_at(item, path)
-            return isinstance(found, list | dict) and len(found) == count
+            return isinstance(found, list | dict | str) and len(found) == count
         case Contains(path, value):
             return _contains(value_at(item, path), normal(value))
         case Not(inner):
@@ -92,7 +92,7 @@ def updated(update: Update, old: Item | None) -> Item:
     the number to add to is something else, the attribute to sum from is not there.
     """
     before = old if old is not None else {}
-    new: Item = normal(before) | {"pk": update.key.pk, "sk": update.key.sk}
+    new: Item = normal_item(before) | {"pk": update.key.pk, "sk": update.key.sk}
     for path, value in update.set.items():
         _put(new, path, normal(value))
     for path, members in update.append.items():

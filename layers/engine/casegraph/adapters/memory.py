@@ -20,7 +20,7 @@ from casegraph.adapters import refusals
 from casegraph.adapters.evaluate import failed_rules, updated
 from casegraph.adapters.indexes import index_of
 from casegraph.adapters.sparse_index import SparseIndexes
-from casegraph.adapters.values import normal
+from casegraph.adapters.values import normal_item
 from casegraph.application.ports import Clock, Page
 from casegraph.domain.writes import Check, Delete, Item, Key, Put, Table, Update, Write
 from casegraph.errors import ConditionsFailed, ItemFailure, TokenReused
@@ -124,7 +124,7 @@ class MemoryItemStore:
         with self._lock:
             partition = self._partitions.get((table, pk), _Partition())
             sks = partition.between(prefix, after, newest_first)[:limit]
-            items: list[Item] = [normal(partition.items[sk]) for sk in sks]
+            items = [normal_item(partition.items[sk]) for sk in sks]
             return Page(items, sks[-1] if len(sks) == limit else None)
 
     def count(self, table: Table, pk: str, *, prefix: str = "") -> int:
@@ -193,7 +193,7 @@ class MemoryItemStore:
         with self._lock:
             places = sorted(self._partitions)
             keys = [Key(table, pk, sk) for table, pk in places for sk in self._partitions[(table, pk)].order]
-            return {key: normal(self.peek(key)) for key in keys}
+            return {key: normal_item(self.peek(key) or {}) for key in keys}
 
     def knows_token(self, token: str) -> bool:
         """Whether a transaction with this token was carried out and would be recognised now."""
@@ -247,7 +247,7 @@ class MemoryItemStore:
 
 
 def _copy(item: Item | None) -> Item | None:
-    return None if item is None else normal(item)
+    return None if item is None else normal_item(item)
 
 
 class MemoryBlobStore:

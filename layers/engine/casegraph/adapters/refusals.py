@@ -12,7 +12,7 @@ from typing import Any
 
 from casegraph.adapters.indexes import indexes_of
 from casegraph.adapters.sizes import item_size, value_size
-from casegraph.adapters.values import normal
+from casegraph.adapters.values import normal, normal_item
 from casegraph.domain.writes import Check, Delete, Item, Key, Path, Put, Table, Update, Write
 from casegraph.errors import ItemTooLarge, StoreRefused
 from casegraph.limits import (
@@ -69,7 +69,7 @@ def check_limit(limit: int) -> None:
 def complete(put: Put) -> Item:
     """The item of a put in stored form with its key. Raises `StoreRefused` when it names another key."""
     key = {"pk": put.key.pk, "sk": put.key.sk}
-    item: Item = normal(put.item)
+    item = normal_item(put.item)
     if any(item.get(name, value) != value for name, value in key.items()):
         raise StoreRefused(f"the item of a put to {put.key} carries another key")
     return item | key
@@ -132,7 +132,7 @@ def _check_paths(update: Update) -> None:
 def _bytes_sent(write: Write) -> int:
     match write:
         case Put(item=item):
-            return item_size(normal(item))
+            return item_size(normal_item(item))
         case Update():
             values = [*write.set.values(), *write.append.values()]
             return sum(value_size(normal(value)) for value in values)

@@ -44,6 +44,11 @@ def normal(value: Any, depth: int = 0) -> Any:
     raise StoreRefused(f"an attribute value of type {kind.__name__} cannot be stored; use plain JSON values")
 
 
+def normal_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy of an item in stored form; its own map counts as no level of nesting."""
+    return {_name(name): normal(value) for name, value in item.items()}
+
+
 def _normal_container(value: Any, depth: int) -> Any:
     if depth > STORE_NESTING_MAX_DEPTH:
         raise StoreRefused(f"an attribute is nested deeper than {STORE_NESTING_MAX_DEPTH} levels")
@@ -53,8 +58,8 @@ def _normal_container(value: Any, depth: int) -> Any:
 
 
 def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise StoreRefused(f"a map's key of type {type(name).__name__} cannot be stored; use strings")
+    if not isinstance(name, str) or not name:
+        raise StoreRefused(f"{name!r} cannot be a map's key in the store; use texts that are not empty")
     return str.__str__(name)
 
 
