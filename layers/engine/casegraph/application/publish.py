@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from casegraph.application.context import Ports
 from casegraph.application.idempotency import read_record, record_key, record_put
 from casegraph.application.persistence import patiently, transact
 from casegraph.application.versions import bundle_name, version_key
 from casegraph.domain import rules
-from casegraph.domain.canonical import canonical_bytes
-from casegraph.domain.graph.bundle import bundle_digest
-from casegraph.domain.graph.validation import Problem, validate
+from casegraph.domain.graph.bundle import bundle_bytes, bundle_digest, publishable
+from casegraph.domain.graph.document import Document
+from casegraph.domain.graph.parser import Parsed, parse
 from casegraph.domain.writes import Item, Put, Table
 from casegraph.errors import ConditionsFailed, Conflict, InvalidInput, NotFound
 from casegraph.limits import MAX_SIGNAL_TRIES
@@ -30,52 +30,80 @@ class Published:
     replayed: bool = False
 
 
-def problems_of(bundle: dict[str, Any]) -> list[dict[str, Any]]:
+def validate(bundle: dict[str, Any]) -> Parsed:
+    return parse(bundle.get("graph"))
+
+
+class ComponentSchemas(Protocol):
+    """What is known of components: publication copies it into the bundle, so that a version says all that it means."""
+
+    def output_schema(self, component_id: str) -> dict[str, Any] | None:
+        """JSON Schema of a component's result; None when nothing is known (its result is `dyn`)."""
+
+
+def problems_of(bundle: dict[str, Any], components: ComponentSchemas) -> list[dict[str, str]]:
     """Every problem of a bundle, each with its place; empty when it may be published. Stores nothing."""
-    return [_problem(problem) for problem in validate(bundle).problems]
+    return [problem.to_dict() for problem in validate(with_components(bundle, components)).problems]
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
-    view = {"code": problem.code, "pointer": problem.pointer, "message": problem.message}
-    if problem.hint:
-        view["hint"] = problem.hint
-    return view
+def with_components(bundle: dict[str, Any], components: ComponentSchemas) -> dict[str, Any]:
+    """The bundle with the output schemas of the components that its graph asks, as far as they are known."""
+    graph = bundle.get("graph")
+    nodes = graph.get("nodes") if isinstance(graph, dict) else None
+    given = bundle.get("components", {})
+    if not isinstance(nodes, list) or not isinstance(given, dict):
+        return bundle  # validation says what is wrong with it
+    configs = [node.get("config") for node in nodes if isinstance(node, dict)]
+    asked = {config.get("component_id") for config in configs if isinstance(config, dict)}
+    known = {name: components.output_schema(name) for name in asked if isinstance(name, str)}
+    return {
+        **bundle,
+        "components": {**given, **{n: schema for n, schema in known.items() if schema is not None}},
+    }
 
 
 def publish(
-    ports: Ports, workflow_key: str, bundle: dict[str, Any], *, by: str, idempotency_key: str
+    ports: Ports,
+    components: ComponentSchemas,
+    workflow_key: str,
+    bundle: dict[str, Any],
+    *,
+    by: str,
+    idempotency_key: str,
 ) -> Published:
     """Publish a bundle as the next version of its workflow. The same bundle as the latest version is that version.
 
     Raises `InvalidInput("graph_invalid")` with every problem at once, `InvalidInput("workflow_key_mismatch")`,
     `Conflict("idempotency_key_reused")`.
     """
-    problems = problems_of(bundle)
-    if problems:
+    complete = with_components(bundle, components)
+    validated = validate(complete)
+    if validated.problems or validated.document is None:
+        problems = [problem.to_dict() for problem in validated.problems]
         raise InvalidInput(_summary(problems), "graph_invalid", problems=problems)
-    own_key = bundle["graph"]["key"]
-    if own_key != workflow_key:
+    document = validated.document
+    if document.key != workflow_key:
         raise InvalidInput(
-            f"the graph's key is {own_key!r}, the path says {workflow_key!r}; publish it under its own key",
+            f"the graph's key is {document.key!r}, the path says {workflow_key!r}; publish it under its own key",
             "workflow_key_mismatch",
             pointer="/graph/key",
-            allowed=[own_key],
+            allowed=[document.key],
         )
-    return _store(ports, workflow_key, bundle, by, idempotency_key)
+    return _store(ports, document, publishable(document, complete), by, idempotency_key)
 
 
-def _summary(problems: list[dict[str, Any]]) -> str:
+def _summary(problems: list[dict[str, str]]) -> str:
     first = problems[0]
     more = f" (and {len(problems) - 1} more, see details.problems)" if len(problems) > 1 else ""
     return f"{first['pointer'] or '/'}: {first['message']}{more}"
 
 
 def _store(
-    ports: Ports, workflow_key: str, bundle: dict[str, Any], by: str, idempotency_key: str
+    ports: Ports, document: Document, bundle: dict[str, Any], by: str, idempotency_key: str
 ) -> Published:
-    digest = bundle_digest(bundle)
+    workflow_key, digest = document.key, bundle_digest(bundle)
     record = record_key(f"publish {workflow_key}", by, idempotency_key)
-    body = canonical_bytes(bundle)
+    body = bundle_bytes(bundle)
     patiently(ports, lambda: ports.blobs.put(bundle_name(digest), body))
     for _ in range(MAX_SIGNAL_TRIES):
         known = read_record(ports, record, digest)
@@ -85,7 +113,7 @@ def _store(
         if latest is not None and latest["digest"] == digest:
             return Published(workflow_key, latest["version"], digest, replayed=True)
         number = 1 if latest is None else latest["version"] + 1
-        row = _version_row(ports, bundle["graph"], digest, number, by)
+        row = _version_row(ports, document, digest, number, by)
         put = Put(version_key(workflow_key, number), row, (rules.NEW_ITEM,))
         try:
             transact(ports, [put, record_put(ports, record, digest, version=number)])
@@ -95,18 +123,18 @@ def _store(
     raise Conflict(f"{workflow_key} is being published by others; try again", "publish_busy")
 
 
-def _version_row(ports: Ports, graph: dict[str, Any], digest: str, number: int, by: str) -> Item:
-    key = version_key(graph["key"], number)
+def _version_row(ports: Ports, document: Document, digest: str, number: int, by: str) -> Item:
+    key = version_key(document.key, number)
     return {
         "pk": key.pk,
         "sk": key.sk,
         "installation_id": ports.installation_id,
-        "workflow_key": graph["key"],
+        "workflow_key": document.key,
         "version": number,
         "digest": digest,
-        "name": graph.get("name", graph["key"]),
-        "purpose": graph.get("purpose", "report"),
-        "authority": graph.get("authority", "assist"),
+        "name": document.name or document.key,
+        "purpose": document.purpose,
+        "authority": document.authority,
         "published_by": by,
         "published_at": ports.clock.now(),
     }

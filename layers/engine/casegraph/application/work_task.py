@@ -52,7 +52,7 @@ def _candidates(ports: Ports, queue_id: str) -> list[Item]:
 
 
 def _free(row: Item, now: int) -> bool:
-    return row["state"] == "open" or row["claim_until"] < now - CLOCK_SKEW_MILLISECONDS
+    return row["state"] == "open" or int(row["claim_until"]) < now - CLOCK_SKEW_MILLISECONDS
 
 
 def _shard_entries(ports: Ports, queue_id: str, shard: int, now: int) -> list[Entry]:
