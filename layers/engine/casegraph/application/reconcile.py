@@ -5,7 +5,7 @@ Everything that the sweep acts on is read again, strongly, before it acts: the i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from casegraph.application import hints
 from casegraph.application.context import Ports
@@ -27,7 +27,10 @@ from casegraph.limits import (
 
 @dataclass
 class Swept:
-    """Counts of one sweep; `failed` are items left for the next tick, `shed` shards not reached in time."""
+    """Counts of one sweep; `failed` are items left for the next tick, `shed` shards not reached in time.
+
+    due_lag_seconds: how late the oldest due run is; waits_overdue: due runs that are late by more than a minute.
+    """
 
     runs: int = 0
     effects: int = 0
@@ -35,7 +38,8 @@ class Swept:
     failed: int = 0
     shed: int = 0
     held_back: int = 0
-    cursors: dict[str, int] = field(default_factory=dict)
+    due_lag_seconds: int = 0
+    waits_overdue: int = 0
 
 
 def reconcile(ports: Ports, deadline: Deadline) -> Swept:
@@ -50,6 +54,8 @@ def reconcile(ports: Ports, deadline: Deadline) -> Swept:
         _guarded(ports, swept, lambda shard=shard: _sweep_runs(ports, shard, swept))
         _guarded(ports, swept, lambda shard=shard: _sweep_effects(ports, shard, swept))
         _guarded(ports, swept, lambda shard=shard: _resume_due(ports, shard, swept))
+    ports.journal.count("due_lag_seconds", swept.due_lag_seconds)
+    ports.journal.count("waits_overdue", swept.waits_overdue)
     ports.journal.event(
         "reconciled", runs=swept.runs, effects=swept.effects, failed=swept.failed, shed=swept.shed
     )
@@ -113,8 +119,15 @@ def _hint_run(ports: Ports, item: Item, now: int, swept: Swept) -> None:
         return
     if now - SWEEP_OVERDUE_MILLISECONDS < head.wake_at <= now and head.attempts == 0:
         return  # its job is on its way
+    _measure_lag(swept, now - head.wake_at)
     hints.run_due(ports, head.run_id, head.wake_at)
     swept.runs += 1
+
+
+def _measure_lag(swept: Swept, late_milliseconds: int) -> None:
+    swept.due_lag_seconds = max(swept.due_lag_seconds, late_milliseconds // 1000)
+    if late_milliseconds > SWEEP_OVERDUE_MILLISECONDS:
+        swept.waits_overdue += 1
 
 
 def _sweep_effects(ports: Ports, shard: int, swept: Swept) -> None:
