@@ -89,6 +89,7 @@ def start_writes(ports: Ports, new: NewRun) -> list[Write]:
     now = ports.clock.now()
     graph = ports.versions.graph(new.digest)
     place = Place((), graph.start, 1)
+    seconds = graph.document.deadline_seconds
     head = Head(
         run_id=new.run_id,
         installation_id=ports.installation_id,
@@ -99,6 +100,7 @@ def start_writes(ports: Ports, new: NewRun) -> list[Write]:
         started_at=now,
         recorded_at=now,
         wake_at=now,
+        deadline_at=None if seconds is None else now + round(seconds * 1000),
         queue_id=new.queue_id,
         report_id=new.report_id,
         frontier={place.key: Token(TokenStatus.READY)},

@@ -41,8 +41,15 @@ def resumed(head: Head, now: int, *, deadlines: str) -> Head:
     assert head.paused is not None
     by = max(0, now - head.paused.since) if deadlines == "shift" else 0
     wake_at = None if head.attention is not None else now
+    deadline_at = None if head.deadline_at is None else head.deadline_at + by
     return _next(
-        head, now, paused=None, frontier=head.shifted(by), shifted_by=head.shifted_by + by, wake_at=wake_at
+        head,
+        now,
+        paused=None,
+        frontier=head.shifted(by),
+        deadline_at=deadline_at,
+        shifted_by=head.shifted_by + by,
+        wake_at=wake_at,
     )
 
 

@@ -51,6 +51,7 @@ class Head:
     outcome: str | None = None
     error_code: str | None = None
     ended_at: int | None = None
+    deadline_at: int | None = None
     paused: Paused | None = None
     attention: str | None = None
     attention_at: int | None = None
@@ -141,7 +142,7 @@ def shard_of(run_id: str) -> int:
 
 # The attributes a replay of the segments rebuilds; the rest is leases, attempts, wake_at and the inbox.
 FACTS = (
-    "outcome", "error_code", "ended_at", "paused", "attention", "attention_since", "frontier", "closing", "latest",
+    "outcome", "error_code", "ended_at", "deadline_at", "paused", "attention", "attention_since", "frontier", "closing", "latest",
     "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "steps", "idle_commits", "digest", "version",
 )  # fmt: skip
 
@@ -219,6 +220,7 @@ def facts(head: Head) -> dict[str, Any]:
         "outcome": head.outcome,
         "error_code": head.error_code,
         "ended_at": head.ended_at,
+        "deadline_at": head.deadline_at,
         "attention": head.attention,
         "attention_since": head.attention_at,
         "merged_reports": head.merged_reports or None,
@@ -246,6 +248,7 @@ def from_item(item: Item) -> Head:
         outcome=item.get("outcome"),
         error_code=item.get("error_code"),
         ended_at=item.get("ended_at"),
+        deadline_at=item.get("deadline_at"),
         paused=Paused(paused["since"], paused.get("until")) if paused else None,
         attention=item.get("attention"),
         attention_at=item.get("attention_since"),

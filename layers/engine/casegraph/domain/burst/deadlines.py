@@ -64,4 +64,6 @@ def next_instant(draft: Draft) -> int | None:
         if token.deadline_at is not None and step_id(place, draft.graph) not in later
     ]
     instants += [p.effective_at for p in map(Pointer.parse, draft.inbox) if p.effective_at is not None]
+    if draft.base.deadline_at is not None:
+        instants.append(draft.base.deadline_at)
     return min(instants, default=None)

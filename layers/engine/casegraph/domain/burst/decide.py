@@ -62,13 +62,22 @@ def decide(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> 
         if head.attempts > MAX_CLAIM_ATTEMPTS:
             draft.attention = "dispatch_exhausted"
         else:
-            move_due_times(draft, knowledge)
-            take_in(draft, knowledge)
-            fire_deadlines(draft, knowledge)
-            walk(draft, knowledge)
-            if draft.outcome is None and not draft.frontier:
-                draft.end("succeeded")
+            _advance(draft, knowledge)
     return _plan(draft, "burst")
+
+
+def _advance(draft: Draft, knowledge: Knowledge) -> None:
+    """The protocol's order: the inbox before any deadline, the run's own before those of its waits, then the graph."""
+    move_due_times(draft, knowledge)
+    take_in(draft, knowledge)
+    deadline_at = draft.base.deadline_at
+    if draft.outcome is None and deadline_at is not None and deadline_at <= draft.now:
+        draft.end("timed_out", "run_deadline")
+        return
+    fire_deadlines(draft, knowledge)
+    walk(draft, knowledge)
+    if draft.outcome is None and not draft.frontier:
+        draft.end("succeeded")
 
 
 def _plan(draft: Draft, kind: str) -> Plan:
