@@ -291,7 +291,12 @@ def watch(client: Any, meter: Meter) -> None:
         meter.request(model.name, sent=len(body) if isinstance(body, bytes | str) else 0)
 
     def after(model: Any, http_response: Any, **_: Any) -> None:
-        meter.request(model.name, 0, received=int(http_response.headers.get("Content-Length", 0)))
+        # Reading a streamed body here would take it from the caller.
+        if model.has_streaming_output:
+            received = int(http_response.headers.get("Content-Length", 0))
+        else:
+            received = len(http_response.content)
+        meter.request(model.name, 0, received=received)
 
     client.meta.events.register("before-call.*.*", before)
     client.meta.events.register("after-call.*.*", after)
