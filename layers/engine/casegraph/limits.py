@@ -146,3 +146,5 @@ EXPRESSION_MAX_ALLOCATED_BYTES = 67_108_864
 EXPRESSION_RESULT_MAX_BYTES = 1_048_576
 # Nesting of a value in the context: CEL compares recursively in C and ends the process at some 10,000 levels.
 EXPRESSION_CONTEXT_MAX_DEPTH = 100
+# Inside one invocation of the executor (60 s): the claim before it and the commit after it need the rest.
+CALL_MAX_SECONDS = 50

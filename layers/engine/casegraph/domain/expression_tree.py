@@ -143,6 +143,31 @@ def chain(tree: Tree, bound: frozenset[str] = frozenset()) -> Access | None:
     return Access(node.name, tuple(path), tested)
 
 
+def guards(tree: Tree) -> frozenset[tuple[str, ...]]:
+    """The paths (root first) whose presence the expression tests, with `has()` or `.hasValue()`."""
+    return frozenset(_guards(tree))
+
+
+def _guards(tree: Tree) -> Iterator[tuple[str, ...]]:
+    asked = tree.args[0] if isinstance(tree, Call) and tree.function == "hasValue" and tree.args else tree
+    access = chain(asked)
+    if access is not None and (access.tested or asked is not tree):
+        yield (access.root, *access.path)
+    for part in _parts(tree):
+        yield from _guards(part)
+
+
+def _parts(tree: Tree) -> tuple[Tree, ...]:
+    match tree:
+        case Field():
+            return (tree.operand,)
+        case Call():
+            return tree.args
+        case Loop():
+            return (tree.range, tree.init, tree.condition, tree.step, tree.result)
+    return ()
+
+
 def _accesses(tree: Tree, bound: frozenset[str]) -> Iterator[Access]:
     own = chain(tree, bound)
     if own is not None:

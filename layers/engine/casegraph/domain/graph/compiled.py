@@ -80,7 +80,6 @@ class CompiledGraph:
     """A version ready to run; cached by digest, shared by runs, never changed."""
 
     def __init__(self, bundle: Mapping[str, Any], document: Document, digest: str) -> None:
-        self.bundle = bundle
         self.digest = digest
         self.document = document
         self.bundle = bundle
