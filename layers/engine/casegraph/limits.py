@@ -117,8 +117,9 @@ RUN_DEADLINE_MAX_SECONDS = 315_360_000
 CONDITION_MAX_CASES = 200
 # Each outcome is a button of the form and a port.
 FORM_MAX_OUTCOMES = 64
-# Each type of a correlated wait is a row of its own in the same commit.
-WAIT_MAX_EVENT_TYPES = 32
+# Each type of a correlated wait is a row of its own, removed in the commit that ends the wait: eight fit in the ten items
+# that COMMIT_MAX_ITEMS leaves of what DynamoDB takes.
+WAIT_MAX_EVENT_TYPES = 8
 
 # -- intake and people ----------------------------------------------------------------------------------------------
 # domain.md 3.1: a report's free text has up to 20,000 bytes; with context it still fits inline in one item.
