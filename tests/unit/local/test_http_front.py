@@ -155,3 +155,16 @@ def test_numbers_and_booleans_of_claims_are_strings() -> None:
         "admin": "true",
         "none": "[]",
     }
+
+
+def test_a_function_that_raises_is_a_500_that_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(event: Event) -> Event:
+        raise ValueError("a secret")
+
+    front = HttpFront(broken, verify)
+    front.start()
+    answer = httpx.get(f"{front.url}/v1/me", headers={"Authorization": "Bearer good"}, trust_env=False)
+    front.stop()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "function_failed")
+    assert "a secret" not in answer.text
+    assert "a secret" in caplog.text

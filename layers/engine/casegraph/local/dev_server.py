@@ -21,6 +21,7 @@ from casegraph.local.logs import log_to_file
 from casegraph.local.people import ADMIN, PEOPLE
 from casegraph.local.stack import ensure_stack
 from casegraph.local.workers import INVOCATION_SECONDS, Workers
+from casegraph.runtime.container import container
 from casegraph.runtime.local_tokens import LocalTokens
 from casegraph.runtime.settings import Settings
 
@@ -70,6 +71,8 @@ class DevServer:
         tokens = LocalTokens(self._options.state / "keys")
         api = Function("api", API_SECONDS)
         jobs = {name: Function(name, INVOCATION_SECONDS) for name in ("execute", "dispatch", "reconcile")}
+        # Makes the handlers' loggers (and clients) now, so that they can be told where to write.
+        container()
         self._log = log_to_file(self.log_file)
         self._front = HttpFront(api, tokens.verify, port=self._options.port)
         self._front.start()

@@ -7,6 +7,7 @@ calls the real handler in this process. One request at a time reaches the handle
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,11 +21,21 @@ from casegraph.local.aws_process import HOST
 GATEWAY_BODY_MAX_BYTES = 10 * 1024 * 1024
 # A client that stops in the middle of a request must not keep a thread.
 SOCKET_SECONDS = 30
+# How often the server looks whether it shall stop.
+STOP_POLL_SECONDS = 0.05
 # The status page is for people who open the address in a browser; it says nothing that needs a sign-in.
 HEALTH_PATH = "/healthz"
 
+LOGGER = logging.getLogger("casegraph.local")
+
 Verify = Callable[[str], Mapping[str, Any]]
 Invoke = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+
+class FunctionFailed(CasegraphError):
+    """The function raised, or answered with what is no HTTP answer."""
+
+    default_code = "function_failed"
 
 
 class HttpFront:
@@ -35,7 +46,9 @@ class HttpFront:
         `Unauthenticated`. port: 0 takes a free one."""
         handler = type("Handler", (_Handler,), {"gateway": _Gateway(invoke, verify)})
         self._server = _Server((HOST, port), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(STOP_POLL_SECONDS,), name="http", daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -74,9 +87,13 @@ class _Gateway:
     ) -> tuple[int, dict[str, str], bytes]:
         claims = self._claims({name.lower(): value for name, value in headers})
         event = to_event(method, target, headers, body, claims, source_ip)
-        with self._one_at_a_time:
-            response = self._invoke(event)
-        return from_response(response)
+        try:
+            with self._one_at_a_time:
+                return from_response(self._invoke(event))
+        except Exception as failure:
+            # As API Gateway does when the function failed: the caller learns nothing of its insides.
+            LOGGER.exception("the api function failed")
+            raise FunctionFailed("the api function failed; its log says why") from failure
 
     def _claims(self, headers: Mapping[str, str]) -> Mapping[str, Any]:
         scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -14,9 +14,9 @@ def log_to_file(path: Path) -> TextIO:
     Call it when the handlers are loaded: they make their loggers then."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("a", buffering=1)
-    root = logging.getLogger()
-    if not root.handlers:
-        root.addHandler(logging.StreamHandler(file))
+    ours = logging.StreamHandler(file)
+    ours.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.getLogger("casegraph.local").addHandler(ours)
     for logger in _loggers():
         for handler in logger.handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream in _TERMINALS:

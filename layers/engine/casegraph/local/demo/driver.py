@@ -134,7 +134,7 @@ class Demo:
         """Events by key, sent before anybody waits for them: they are kept until somebody does."""
         for report in self._reports:
             if report.completed_by == "key":
-                patiently(self._intake.events.by_key, **self._completion(report), key=self._id(report))
+                patiently(self._intake.events.by_key, **self._completion(report))
                 self._say(f"notice {report.index + 1} completed by its key")
 
     def _complete_when_asked(self) -> None:
@@ -151,6 +151,7 @@ class Demo:
             "type": "notice.completed",
             "payload": {"explanation": report.explanation, "urls": []},
             "event_id": f"demo-completion-{report.index}",
+            "key": self._id(report),
         }
 
     def _waits_or_ended(self, run_id: str) -> bool:
