@@ -202,8 +202,10 @@ class MemoryItemStore:
 
     def _known(self, token: str, fingerprint: str) -> bool:
         now = self._clock.now()
-        self._tokens = {t: known for t, known in self._tokens.items() if known[0] > now}
-        if token not in self._tokens:
+        while self._tokens and next(iter(self._tokens.values()))[0] <= now:
+            del self._tokens[next(iter(self._tokens))]
+        if not self.knows_token(token):
+            self._tokens.pop(token, None)
             return False
         if self._tokens[token][1] != fingerprint:
             raise TokenReused(

@@ -43,12 +43,12 @@ def check_transaction(writes: Sequence[Write], token: str) -> None:
     if not 1 <= len(token) <= STORE_TOKEN_MAX_CHARACTERS:
         raise StoreRefused(f"a token has 1 to {STORE_TOKEN_MAX_CHARACTERS} characters, not {len(token)}")
     seen: set[Key] = set()
+    total = 0
     for write in writes:
         if write.key in seen:
             raise StoreRefused(f"a transaction writes {write.key} twice; merge the two writes")
         seen.add(write.key)
-        _check_write(write)
-    total = sum(_bytes_sent(write) for write in writes)
+        total += _check_write(write)
     if total > STORE_TRANSACTION_MAX_BYTES:
         raise ItemTooLarge(f"a transaction has {total} bytes; at most {STORE_TRANSACTION_MAX_BYTES}")
 
@@ -75,14 +75,15 @@ def complete(put: Put) -> Item:
     return item | key
 
 
-def check_item(table: Table, item: Item) -> None:
-    """Refuse an item over DynamoDB's size, or with an index attribute of the wrong type."""
+def check_item(table: Table, item: Item) -> int:
+    """Refuse an item over DynamoDB's size, or with an index attribute of the wrong type; returns its bytes."""
     size = item_size(item)
     if size > STORE_ITEM_MAX_BYTES:
         raise ItemTooLarge(f"item {item['pk']} {item['sk']} has {size} bytes; at most {STORE_ITEM_MAX_BYTES}")
     for index in indexes_of(table):
         _check_index_value(item, index.partition, str)
         _check_index_value(item, index.sort, index.sort_type)
+    return size
 
 
 def _check_index_value(item: Item, name: str, expected: type[int] | type[str]) -> None:
@@ -98,17 +99,20 @@ def _check_index_value(item: Item, name: str, expected: type[int] | type[str]) -
         )
 
 
-def _check_write(write: Write) -> None:
+def _check_write(write: Write) -> int:
+    """Refuse what fits no item; returns about the bytes that are sent."""
     _check_key(write.key)
     match write:
         case Put():
-            check_item(write.key.table, complete(write))
+            return check_item(write.key.table, complete(write))
         case Update():
             _check_paths(write)
+            values = [*write.set.values(), *write.append.values()]
+            return sum(value_size(normal(value)) for value in values)
         case Check(rules=()):
             raise StoreRefused(f"the check of {write.key} has no rules")
         case Check() | Delete():
-            pass
+            return 0
 
 
 def _check_key(key: Key) -> None:
@@ -127,17 +131,6 @@ def _check_paths(update: Update) -> None:
     for first, second in pairwise(paths):
         if second[: len(first)] == first:
             raise StoreRefused(f"the update of {update.key} has two paths that overlap: {first} and {second}")
-
-
-def _bytes_sent(write: Write) -> int:
-    match write:
-        case Put(item=item):
-            return item_size(normal_item(item))
-        case Update():
-            values = [*write.set.values(), *write.append.values()]
-            return sum(value_size(normal(value)) for value in values)
-        case Check() | Delete():
-            return 0
 
 
 def check_job(job: Mapping[str, Any], delay_seconds: int) -> None:
