@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
+from google.protobuf.message import DecodeError
 
 from casegraph.domain.expression_growth import bytes_allocated, may_grow
 from casegraph.domain.expression_tree import Access, Tree, accesses, read_tree
@@ -84,11 +85,7 @@ class Program:
     source: str
     schemas: Mapping[str, Any]
     expression: Any
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The checked expression."""
-        return read_tree(self.expression.serialize())
+    tree: Tree
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
@@ -159,13 +156,18 @@ def _environment() -> Any:
 
 
 @lru_cache(maxsize=4_096)
-def _compiled(source: str) -> Any:
-    return compile_in(_environment(), source)
+def _compiled(source: str) -> tuple[Any, Tree]:
+    expression = compile_in(_environment(), source)
+    try:
+        return expression, read_tree(expression.serialize())
+    except DecodeError as exc:
+        # Loops in loops: each level of a macro is several levels of the checked expression.
+        raise ExpressionInvalid("ERROR: <input>:1:1: recursion: loops are nested too deeply") from exc
 
 
 def compile_program(source: str, schemas: Mapping[str, Any] | None = None) -> Program:
     """A program for the environment that runs. Raises `ExpressionInvalid`."""
-    return Program(source, schemas or {}, _compiled(source))
+    return Program(source, schemas or {}, *_compiled(source))
 
 
 def evaluate(expression: str | Program, context: Mapping[str, Any]) -> Any:

@@ -37,8 +37,9 @@ def expressions(subject: Subject) -> Iterator[Problem]:
         if result is None:
             continue
         if use.program is None:
-            text = "only plain JSON values can be built here: lists, objects, text, numbers"
-            yield Problem("expression_invalid", use.pointer, text)
+            text = "loops are nested too deeply, or a value is built that is no plain JSON"
+            hint = "loops in loops at most a few deep; lists, objects, text and numbers"
+            yield Problem("expression_invalid", use.pointer, text, hint)
             continue
         yield from _roots(use)
         yield from _result(use, result)
