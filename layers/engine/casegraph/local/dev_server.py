@@ -75,12 +75,13 @@ class DevServer:
         container()
         self._log = log_to_file(self.log_file)
         self._front = HttpFront(api, tokens.verify, port=self._options.port)
+        issued = {p.subject: tokens.issue(p.subject, roles=p.roles, queues=p.queues) for p in PEOPLE}
+        self._context = Context(self._front.url, ADMIN, issued)
+        # Written before anything answers: who reaches the server can also read how to sign in.
+        save(self._context, self._options.context or self._options.state)
         self._front.start()
         self._workers = Workers(settings, **jobs)
         self._workers.start()
-        issued = {p.subject: tokens.issue(p.subject, roles=p.roles, queues=p.queues) for p in PEOPLE}
-        self._context = Context(self._front.url, ADMIN, issued)
-        save(self._context, self._options.context or self._options.state)
         return self
 
     def stop(self) -> None:
