@@ -95,6 +95,8 @@ def test_a_page_is_filled_beyond_a_megabyte(store: ItemStore, fresh: Fresh) -> N
     for n in range(4):
         store.write(Put(fresh(f"I#{n}"), {"value": "x" * 390_000}, ()))
     assert sks(store.query(Table.RUNS, fresh("x").pk, limit=4)) == ["I#0", "I#1", "I#2", "I#3"]
+    page = store.query(Table.RUNS, fresh("x").pk, limit=3)
+    assert (sks(page), page.next_after) == (["I#0", "I#1", "I#2"], "I#2")
     assert store.count(Table.RUNS, fresh("x").pk) == 4
 
 

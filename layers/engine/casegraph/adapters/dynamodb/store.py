@@ -102,12 +102,10 @@ class DynamoDBItemStore:
             **_range(definition, pk, low, high),
         }
         items, last = self._read(request, _index_start(definition, pk, after), limit)
-        names = ("pk", "sk", definition.partition, definition.sort)
-        entries = [{name: item[name] for name in names} for item in items]
         if last is None:
-            return Page(entries)
+            return Page(items)
         place = from_attributes(last)
-        return Page(entries, [place[definition.sort], place["pk"], place["sk"]])
+        return Page(items, [place[definition.sort], place["pk"], place["sk"]])
 
     def write(self, write: Write) -> Item | None:
         """See `ItemStore.write`."""
