@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -10,6 +11,9 @@ from aws_lambda_powertools.metrics import MetricUnit
 from casegraph.runtime.catalogue import EVENTS, METRICS, Level, LogEvent
 
 SERVICE = "casegraph"
+
+# Of this thread: the local run serves several invocations in one process.
+_REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 
 
 class LambdaJournal:
@@ -31,6 +35,7 @@ class LambdaJournal:
         if known is None:
             known = LogEvent("ERROR", "not in the catalogue")
         given = {key: value for key, value in fields.items() if value is not None}
+        given["request_id"] = _REQUEST_ID.get()
         self._write[known.level](name, extra=given)
         if known.counted:
             self.count(name)
@@ -41,7 +46,7 @@ class LambdaJournal:
 
     def begin(self, request_id: str) -> None:
         """Start of an invocation: its id stands on every line."""
-        self._logger.append_keys(request_id=request_id)
+        _REQUEST_ID.set(request_id)
 
     def flush(self) -> None:
         """End of an invocation: write its metrics as one record."""
