@@ -33,7 +33,7 @@ def demo(
     with DevServer(Options(STATE, port, context=STATE_DIRECTORY)) as server:
         result = _play(server, say)
         if as_json:
-            print_json(summary(result))
+            print_json(summary(result, server.meter.report(len(result.outcomes))))
         else:
             _print_result(result, server)
         if keep:
@@ -51,7 +51,7 @@ def _play(server: DevServer, say: Any) -> Result:
         demo.close()
 
 
-def summary(result: Result) -> dict[str, Any]:
+def summary(result: Result, cost: dict[str, Any]) -> dict[str, Any]:
     """What `--json` prints."""
     runs, unexpected = len(result.outcomes), len(result.unexpected)
     return {
@@ -60,6 +60,7 @@ def summary(result: Result) -> dict[str, Any]:
         "runs": runs,
         "expected": runs - unexpected,
         "unexpected": unexpected,
+        "cost": cost,
     }
 
 
@@ -76,10 +77,15 @@ def _print_result(result: Result, server: DevServer) -> None:
         for outcome in result.outcomes
     ]
     print_table(rows, ("run", "reports", "state", "decision", "expected", ""), empty="No run was started.")
-    counts = summary(result)
+    counts = summary(result, server.meter.report(len(result.outcomes)))
     typer.echo(
         f"{counts['reports']} reports, {counts['merged']} merged, {counts['runs']} runs: "
         f"{counts['expected']} as expected, {counts['unexpected']} not."
+    )
+    cost = counts["cost"]
+    typer.echo(
+        f"On AWS about {cost['microdollars_per_run']:.1f} microdollars a run: "
+        f"{cost['write_units']:.0f} write units, {cost['read_units']:.0f} read units, {cost['requests']} requests."
     )
     typer.echo(f"API: {server.context.url}/v1 (handlers log to {server.log_file})")
 

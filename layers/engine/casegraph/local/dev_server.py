@@ -19,6 +19,7 @@ from casegraph.local.functions import Function
 from casegraph.local.http_front import HttpFront
 from casegraph.local.logs import log_to_file
 from casegraph.local.people import ADMIN, PEOPLE
+from casegraph.local.request_meter import RequestMeter
 from casegraph.local.stack import ensure_stack
 from casegraph.local.workers import INVOCATION_SECONDS, Workers
 from casegraph.runtime.container import container
@@ -46,6 +47,7 @@ class DevServer:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self.meter = RequestMeter()
         self._aws: LocalAws | None = None
         self._front: HttpFront | None = None
         self._workers: Workers | None = None
@@ -68,6 +70,7 @@ class DevServer:
         use_local_credentials()
         settings = ensure_stack(self._endpoint())
         _use_environment(settings)
+        self.meter.attach()
         tokens = LocalTokens(self._options.state / "keys")
         api = Function("api", API_SECONDS)
         jobs = {name: Function(name, INVOCATION_SECONDS) for name in ("execute", "dispatch", "reconcile")}
