@@ -1,4 +1,4 @@
-"""What cel-expr-python 0.1.3 does, as measured: the wrapper stands on these facts, so a new version has to keep them."""
+"""What cel-expr-python 0.1.3 does, as measured: the wrapper stands on these facts; a new version has to keep them."""
 
 from __future__ import annotations
 

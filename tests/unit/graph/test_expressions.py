@@ -83,7 +83,8 @@ def test_what_gives_no_json_value_fails_the_node_with_a_code(source: str, code: 
 
 
 @pytest.mark.parametrize(
-    "source", ["input.missing == 1", "1 / 0 == 1", "input.words[7] == 'x'", "nodes.other.ready", "input.flag + 1"]
+    "source",
+    ["input.missing == 1", "1 / 0 == 1", "input.words[7] == 'x'", "nodes.other.ready", "input.flag + 1"],
 )
 def test_an_error_value_never_counts_as_true(source: str) -> None:
     with pytest.raises(ExpressionFailed):

@@ -83,27 +83,30 @@ class _Flow:
 
     def _must_out(self, node: int, port: str) -> int:
         bits = self.must[node]
-        if port == "success" and self._joins_all(node):
-            bits = self._after_all(node)
+        if port == "success" and self.subject.nodes[node].node.kind == "join":
+            bits = self._after_join(node)
         position = self.position.get(node)
         return bits if position is None else bits | 1 << position
 
-    def _joins_all(self, node: int) -> bool:
-        return self.subject.nodes[node].node.kind == "join" and self.subject.nodes[node].config.mode == "all"
-
-    def _after_all(self, join: int) -> int:
-        """Each branch has arrived: what is certain in some branch is certain; forks by which it can be reached: met."""
+    def _after_join(self, join: int) -> int:
+        """Where every branch must arrive, what is certain in some branch is certain behind the join."""
         arriving: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for node, port in self.incoming[join]:
             for fork, branch in self._branches_of(node, port):
                 arriving[fork][branch].append(self._must_out(node, port))
         totals = []
-        for by_branch in arriving.values():
+        for fork, by_branch in arriving.items():
+            if not self._needs_all(join, fork):
+                return self.must[join]
             total = 0
             for sets in by_branch.values():
                 total |= self._meet(sets)
             totals.append(total)
         return self._meet(totals) if totals else self.must[join]
+
+    def _needs_all(self, join: int, fork: int) -> bool:
+        config = self.subject.nodes[join].config
+        return bool(config.mode == "all" or config.n == len(self.subject.ports[fork] or ()))
 
     def _branches_of(self, node: int, port: str) -> set[tuple[int, int]]:
         if self.subject.nodes[node].node.kind == "parallel":

@@ -37,18 +37,21 @@ class Subject:
         for number, node in enumerate(parsed.nodes):
             self.number.setdefault(node.node.id, number)
 
+    def raw(self, name: str) -> list[Any]:
+        """The nodes or edges as they were given."""
+        value = self.graph.get(name)
+        return value if isinstance(value, list) else []
+
     @cached_property
     def raw_ids(self) -> set[str]:
         """Ids of all nodes, also of those that could not be read."""
-        raw = self.graph.get("nodes")
-        nodes = raw if isinstance(raw, list) else []
-        return {n["id"] for n in nodes if isinstance(n, dict) and isinstance(n.get("id"), str)}
+        return {n["id"] for n in self.raw("nodes") if isinstance(n, dict) and isinstance(n.get("id"), str)}
 
     @cached_property
     def complete(self) -> bool:
         """Whether every node and edge could be read: only then do paths and reachability mean anything."""
-        raw_nodes, raw_edges = self.graph.get("nodes"), self.graph.get("edges", [])
-        read = len(self.nodes) == len(raw_nodes or ()) and len(self.parsed.edges) == len(raw_edges or ())
+        read = len(self.nodes) == len(self.raw("nodes"))
+        read = read and len(self.parsed.edges) == len(self.raw("edges"))
         return read and len(self.number) == len(self.nodes) and all(n.config is not None for n in self.nodes)
 
     @cached_property
