@@ -8,7 +8,7 @@ An attempt is counted before its call. Nothing unknown is ever called rejected, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from casegraph.domain.canonical import digest
@@ -215,9 +215,13 @@ def after_rejected(item: Mapping[str, Any], code: str) -> Verdict:
 
 
 def after_refused(item: Mapping[str, Any], code: str, now: int, jitter: int) -> Verdict:
-    """Definitely not done this time: again with back-off, until the attempts are used up."""
+    """Definitely not done this time: again with back-off, until the attempts are used up.
+
+    The operation key gets its next number only when no attempt is unknown: what an unknown one may have done is
+    under the present key, and under another the receiver would do it again.
+    """
     if item["attempts"] < item["max_attempts"]:
-        return Verdict("pending", code, now + jitter, refused=1)
+        return Verdict("pending", code, now + jitter, refused=0 if item["unknown"] else 1)
     return after_rejected(item, code)
 
 
@@ -231,8 +235,8 @@ def after_unknown(item: Mapping[str, Any], code: str, now: int, jitter: int) -> 
 
 
 def after_absent(item: Mapping[str, Any], now: int, jitter: int) -> Verdict:
-    """A believed lookup says that it never arrived: the attempt is definitely refused."""
-    return after_refused(item, "not_found_there", now, jitter)
+    """A believed lookup says that it never arrived. The receiver refused nothing, so the operation key stays."""
+    return replace(after_refused(item, "not_found_there", now, jitter), refused=0)
 
 
 def after_terminal(verdict: Verdict) -> Verdict:

@@ -199,7 +199,8 @@ class World:
         self.settle()
         while (instant := self._next_instant(target)) is not None:
             self.site.time.to(instant)
-            if self._tick_at() == instant:
+            tick_at = self._tick_at()
+            if tick_at is not None and tick_at <= instant:
                 self._ticked_at = instant
                 self.sweep()
             self.settle()
