@@ -31,6 +31,8 @@ _COMBINATORS = {
     "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas",
 }  # fmt: skip
 _MAX_DEPTH = 64
+# A protobuf message has room for some thousand fields.
+_MAX_PROPERTIES = 2_000
 _DOUBLE, _INT64, _BOOL, _STRING, _MESSAGE = 1, 3, 8, 9, 11
 _SCALARS = {"string": _STRING, "integer": _INT64, "number": _DOUBLE, "boolean": _BOOL}
 _SIGNATURES = {_STRING: "string", _INT64: "int", _DOUBLE: "double", _BOOL: "bool"}
@@ -132,7 +134,8 @@ class _Messages:
         properties = schema.get("properties")
         others = schema.get("additionalProperties", not properties)
         if isinstance(properties, dict) and properties:
-            if others is not False or not all(map(is_selectable, properties)):
+            named = len(properties) <= _MAX_PROPERTIES and all(map(is_selectable, properties))
+            if others is not False or not named:
                 return _Type(_MESSAGE, _STRUCT)
             return _Type(_MESSAGE, self.message(properties, place, depth))
         inner = self.type_of(others, f"{place}[*]", depth + 1)
@@ -157,12 +160,12 @@ class _Messages:
             if kind.map_value and _entry_name(key) in entries:
                 kind = _Type(_MESSAGE, _STRUCT)
             entries.add(_entry_name(key))
-            _add_field(message, key, number + (number >= 19_000) * 1_000, kind, full)
+            _add_field(message, key, number, kind, full)
         return full
 
 
 def _add_field(message: Any, name: str, number: int, kind: _Type, owner: str) -> None:
-    # Numbers 19000 to 19999 are protobuf's own. json_name as it is, not camel case.
+    # json_name as it is, not camel case.
     new = message.field.add(name=name, number=number, json_name=name, label=1)
     new.type = cast(Any, kind.number)
     if kind.type_name:

@@ -22,7 +22,7 @@ def strong_components(successors: Successors) -> list[int]:
         work = [(root, 0)]
         while work:
             node, at = work.pop()
-            if at == 0:
+            if order[node] < 0:
                 order[node] = low[node] = clock
                 clock += 1
                 stack.append(node)
