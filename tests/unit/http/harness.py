@@ -59,7 +59,12 @@ class Api:
         self._keys = 0
 
     def raw(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes, claims: Mapping[str, Any] | None
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        claims: Mapping[str, Any] | None,
     ) -> Answer:
         """One request as it is."""
         event = to_event(method, target, headers.items(), body, claims or {}, "127.0.0.1")
@@ -67,10 +72,18 @@ class Api:
             del event["requestContext"]["authorizer"]
         answer = self.api.handle(event, LambdaContext("api", 29))
         found = answer.get("multiValueHeaders") or answer.get("headers") or {}
-        return Answer(answer["statusCode"], json.loads(answer["body"]), {k.lower(): v for k, v in found.items()})
+        return Answer(
+            answer["statusCode"], json.loads(answer["body"]), {k.lower(): v for k, v in found.items()}
+        )
 
     def call(
-        self, method: str, target: str, body: Any = None, *, by: Mapping[str, Any] | None = ADMIN, key: str | None = None
+        self,
+        method: str,
+        target: str,
+        body: Any = None,
+        *,
+        by: Mapping[str, Any] | None = ADMIN,
+        key: str | None = None,
     ) -> Answer:
         """One request in good form; key: Idempotency-Key (a fresh one if None)."""
         self._keys += 1

@@ -148,7 +148,8 @@ def test_an_unknown_id_is_not_found(prepared: Api, target: str, code: str) -> No
 
 
 @pytest.mark.parametrize(
-    "cursor", ["x", "%%%", "bm90IGpzb24", "W10", "WyJhIl0", "W1tbW1tb", "WyJhIiwxLCJiIiwiYyJd", "é", "A" * 3_000]
+    "cursor",
+    ["x", "%%%", "bm90IGpzb24", "W10", "WyJhIl0", "W1tbW1tb", "WyJhIiwxLCJiIiwiYyJd", "é", "A" * 3_000],
 )
 @pytest.mark.parametrize("target", ["/v1/runs?", "/v1/reports?queue_id=inbox&", "/v1/tasks?queue_id=inbox&"])
 def test_a_cursor_that_was_not_given_out_is_refused(prepared: Api, target: str, cursor: str) -> None:
@@ -239,7 +240,12 @@ def test_what_is_in_a_queue_of_others_does_not_exist(prepared: Api) -> None:
         refused(prepared, lambda t=target, b=body: prepared.post(t, b, by=CARL), 404, "task_not_found")  # type: ignore[misc]
     body = {"queue_id": "inbox", "subject_key": "s", "content": {}}
     refused(prepared, lambda: prepared.post("/v1/reports", body, by=CARL), 404, "queue_not_found")
-    refused(prepared, lambda: prepared.post("/v1/tasks/next", {"queue_id": "inbox"}, by=CARL), 404, "queue_not_found")
+    refused(
+        prepared,
+        lambda: prepared.post("/v1/tasks/next", {"queue_id": "inbox"}, by=CARL),
+        404,
+        "queue_not_found",
+    )
 
 
 def test_a_list_of_runs_leaves_out_those_of_other_queues(prepared: Api) -> None:
@@ -248,7 +254,9 @@ def test_a_list_of_runs_leaves_out_those_of_other_queues(prepared: Api) -> None:
     assert "inbox" not in queues
 
 
-def test_an_unexpected_error_says_nothing_of_its_insides(prepared: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_says_nothing_of_its_insides(
+    prepared: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 

@@ -228,7 +228,7 @@ class Intake:
             "report_id": self.report_id,
             "queue_id": self.queue.queue_id,
             "subject_key": self.new.subject_key,
-            "content": self.new.content,
+            "content": canonical_bytes(self.new.content).decode(),
             "fingerprint": self.new.fingerprint(),
             "received_at": self.now,
             "received_from": self.caller,

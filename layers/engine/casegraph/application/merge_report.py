@@ -12,6 +12,7 @@ from casegraph.application.context import Ports
 from casegraph.application.reads import merged_prefix
 from casegraph.application.signals import append_update
 from casegraph.domain import rules
+from casegraph.domain.canonical import canonical_bytes
 from casegraph.domain.head import Head, head_key, row_key
 from casegraph.domain.signal import REPORTS, Pointer
 from casegraph.domain.writes import Check, Contains, Item, Not, Put, Rule, Write
@@ -53,7 +54,7 @@ def _merged_row(head: Head, report_id: str, view: dict[str, Any], now: int) -> P
         "run_id": head.run_id,
         "epoch": epoch,
         "report_id": report_id,
-        "report": view,
+        "report": canonical_bytes(view).decode(),
         "received_at": now,
     }
     return Put(key, item, (rules.NEW_ITEM,))

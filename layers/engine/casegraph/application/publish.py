@@ -10,9 +10,9 @@ from casegraph.application.idempotency import read_record, record_key, record_pu
 from casegraph.application.persistence import patiently, transact
 from casegraph.application.versions import bundle_name, version_key
 from casegraph.domain import rules
-from casegraph.domain.graph.bundle import bundle_bytes, bundle_digest, publishable
+from casegraph.domain.graph.bundle import bundle_bytes, bundle_digest
 from casegraph.domain.graph.document import Document
-from casegraph.domain.graph.parser import Parsed, parse
+from casegraph.domain.graph.validation.validate import validate
 from casegraph.domain.writes import Item, Put, Table
 from casegraph.errors import ConditionsFailed, Conflict, InvalidInput, NotFound
 from casegraph.limits import MAX_SIGNAL_TRIES
@@ -28,10 +28,6 @@ class Published:
     version: int
     digest: str
     replayed: bool = False
-
-
-def validate(bundle: dict[str, Any]) -> Parsed:
-    return parse(bundle.get("graph"))
 
 
 class ComponentSchemas(Protocol):
@@ -76,12 +72,11 @@ def publish(
     Raises `InvalidInput("graph_invalid")` with every problem at once, `InvalidInput("workflow_key_mismatch")`,
     `Conflict("idempotency_key_reused")`.
     """
-    complete = with_components(bundle, components)
-    validated = validate(complete)
-    if validated.problems or validated.document is None:
+    validated = validate(with_components(bundle, components))
+    document, stored = validated.document, validated.bundle
+    if document is None or stored is None:
         problems = [problem.to_dict() for problem in validated.problems]
         raise InvalidInput(_summary(problems), "graph_invalid", problems=problems)
-    document = validated.document
     if document.key != workflow_key:
         raise InvalidInput(
             f"the graph's key is {document.key!r}, the path says {workflow_key!r}; publish it under its own key",
@@ -89,7 +84,7 @@ def publish(
             pointer="/graph/key",
             allowed=[document.key],
         )
-    return _store(ports, document, publishable(document, complete), by, idempotency_key)
+    return _store(ports, document, stored, by, idempotency_key)
 
 
 def _summary(problems: list[dict[str, str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -114,7 +115,7 @@ def report_view(row: Item, *, content: bool) -> dict[str, Any]:
     view["run_id"] = row.get("run_id")
     view["received_at"] = rfc3339(row["received_at"])
     if content:
-        view["content"] = row["content"]
+        view["content"] = json.loads(row["content"])
     return view
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from casegraph.application import payloads
@@ -119,26 +120,25 @@ def graph_of(ports: Ports, head: Head) -> CompiledGraph | None:
 
 
 def steps_page(
-    ports: Ports, run_id: str, after: tuple[int, int] | None, limit: int
+    ports: Ports, run_id: str, start: tuple[int, int], limit: int
 ) -> tuple[list[dict[str, Any]], list[str | int] | None]:
-    """Finished steps in order, and the position (revision, index in its segment) of the last one when there are more.
+    """Finished steps in order from a position (revision, index in its segment), and the position to go on from.
 
     Large outputs are named by digest, not copied into the list.
     """
-    start = None if after is None or after[0] == 0 else segment_sk(after[0] - 1)
-    page = _segments(ports, run_id, start, limit)
-    found: list[tuple[tuple[int, int], dict[str, Any]]] = []
+    revision, index = start
+    page = _segments(ports, run_id, None if revision == 0 else segment_sk(revision - 1), limit)
+    views: list[dict[str, Any]] = []
     for segment in page.items:
-        for index, step in enumerate(segment.get("steps", ())):
-            position = (segment["revision"], index)
-            if after is None or position > after:
-                found.append((position, _step(segment, step)))
-    shown = found[:limit]
-    if len(found) > limit:
-        return [view for _, view in shown], list(shown[-1][0])
-    if page.next_after is not None:
-        return [view for _, view in shown], [page.items[-1]["revision"], len(page.items[-1].get("steps", ()))]
-    return [view for _, view in shown], None
+        skipped = index if segment["revision"] == revision else 0
+        for number, step in enumerate(segment.get("steps", ())):
+            if number < skipped:
+                continue
+            if len(views) == limit:
+                return views, [segment["revision"], number]
+            views.append(_step(segment, step))
+    more = page.next_after is not None and bool(page.items)
+    return views, [page.items[-1]["revision"] + 1, 0] if more else None
 
 
 def _segments(ports: Ports, run_id: str, after: str | None, limit: int) -> Any:
@@ -164,7 +164,7 @@ def _step(segment: Item, step: Item) -> dict[str, Any]:
         view["code"] = step["code"]
     if "digest" in step:
         view["output_digest"] = step["digest"]
-        view["output"] = step.get("output")
+        view["output"] = json.loads(step["output"]) if "output" in step else None
         view["output_elsewhere"] = step.get("elsewhere", False)
     return view
 

@@ -114,7 +114,7 @@ def steps(call: Call) -> Reply:
     head, query = visible_run(call), call.filters(Listing)
     bound = {"run_id": head.run_id}
     position = cursors.decode("steps", bound, query.cursor, int, int)
-    items, more = run_views.steps_page(call.ports, head.run_id, position, query.limit)
+    items, more = run_views.steps_page(call.ports, head.run_id, position or (0, 0), query.limit)
     return Reply({"items": items, "next_cursor": cursors.encode("steps", bound, more)})
 
 
