@@ -75,7 +75,9 @@ def enter(visit: Visit) -> Action:
         until = visit.now + round(config.for_seconds * 1000)
     else:
         fixed = fixed_instant(config) is not None
-        moment = parse_instant(config.until if fixed else visit.evaluate(config.until))
+        moment = parse_instant(
+            config.until if fixed else visit.evaluate(config.until, {"node_input": visit.input()})
+        )
         if moment is None or moment > visit.now + WAIT_MAX_SECONDS * 1000:
             return Failed("delay_timestamp_invalid")
         until = moment

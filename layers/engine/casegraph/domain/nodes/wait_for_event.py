@@ -92,7 +92,7 @@ def enter(visit: Visit) -> Action:
     config = visit.node.config
     if config.correlation_key is None:
         return Wait("event", visit.timeout_at)
-    key = visit.evaluate(config.correlation_key)
+    key = visit.evaluate(config.correlation_key, {"node_input": visit.input()})
     if not isinstance(key, str) or not key:
         return Failed("correlation_key_invalid")
     match = match_of(key)
