@@ -5,6 +5,7 @@ The numbers are those of the list of invariants. A checker returns what is wrong
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -198,7 +199,7 @@ def events_satisfy_one_wait(e: Evidence) -> Faults:
     consumed: dict[str, set[Any]] = defaultdict(set)
     for key, row in e.rows(segment.SEGMENT_PREFIX):
         for step in row.get("steps", ()):
-            output = step.get("output")
+            output = segment.StepRecord.from_item(step).output
             if not isinstance(output, dict) or "payload" not in output or "source" not in output:
                 continue
             number = output["payload"]["n"]
@@ -215,10 +216,10 @@ def events_satisfy_one_wait(e: Evidence) -> Faults:
         for key, item in events.items():
             if (
                 key.pk == pk
-                and item["payload"]["n"] not in consumed[pk]
+                and json.loads(item["payload"])["n"] not in consumed[pk]
                 and item["event_hash"] not in waiting
             ):
-                faults.append(f"{pk}: event {item['payload']['n']} was neither taken nor kept")
+                faults.append(f"{pk}: event {item['payload']} was neither taken nor kept")
     return faults + _answered_events_are_there(e, events)
 
 

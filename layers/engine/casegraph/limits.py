@@ -117,8 +117,8 @@ RUN_DEADLINE_MAX_SECONDS = 315_360_000
 CONDITION_MAX_CASES = 200
 # Each outcome is a button of the form and a port.
 FORM_MAX_OUTCOMES = 64
-# Each type of a correlated wait is a row of its own, removed in the commit that ends the wait: eight fit in the ten items
-# that COMMIT_MAX_ITEMS leaves of what DynamoDB takes.
+# Each type of a correlated wait is a row of its own, removed in the commit that ends the wait: eight fit in the ten
+# items that COMMIT_MAX_ITEMS leaves of what DynamoDB takes.
 WAIT_MAX_EVENT_TYPES = 8
 
 # -- intake and people ----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from casegraph.domain.effect import Verdict
 from casegraph.domain.head import head_key, row_key
 from casegraph.domain.signal import EFFECT, Pointer
 from casegraph.domain.writes import Check, Item, Key, Update
-from casegraph.errors import CasegraphError, ConditionsFailed, NodeFailed
+from casegraph.errors import CasegraphError, ConditionsFailed, InvalidInput, NodeFailed, TooLarge
 from casegraph.limits import (
     CLOCK_SKEW_MILLISECONDS,
     COMMIT_RESERVE_MILLISECONDS,
@@ -152,13 +152,22 @@ class Delivery:
         now = self.ports.clock.now()
         match outcome:
             case Applied():
-                return self._settle(effect.after_applied(outcome.result))
+                return self._settle(effect.after_applied(self._kept(outcome.result)))
             case Rejected():
                 return self._settle(effect.after_rejected(self.item, outcome.code))
             case RetryLater():
                 return self._settle(effect.after_refused(self.item, outcome.code, now, self._jitter()))
             case Unknown():
                 return self._unknown(outcome.code)
+
+    def _kept(self, result: object) -> Item:
+        """The receiver's answer as the row keeps it; one that is no JSON, or too large, is left out: it was applied."""
+        if result is None:
+            return {}
+        try:
+            return payloads.stored(self.ports, self.item["run_id"], "result", result)
+        except (InvalidInput, TooLarge):
+            return {"result_dropped": True}
 
     def _unknown(self, code: str) -> Delivered:
         now = self.ports.clock.now()
@@ -187,7 +196,7 @@ class Delivery:
             answer = Unknown("lookup_failed")
         now = self.ports.clock.now()
         if isinstance(answer, Applied):
-            return self._settle(effect.after_applied(answer.result))
+            return self._settle(effect.after_applied(self._kept(answer.result)))
         if isinstance(answer, Rejected):
             return self._settle(effect.after_rejected(self.item, answer.code))
         believed = effect.lookup_believed_at(self.item, self._connector().visibility_seconds)

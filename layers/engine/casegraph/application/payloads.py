@@ -1,6 +1,8 @@
 """Payloads over the inline bound: kept by digest beside the run, written before the commit (protocol.md 1).
 
-A field `x` of a row is stored inline as `x`, or, over 4 KB, as `x_elsewhere: true`; `x_digest` stands there always.
+A field `x` of a row is stored inline as `x`, its canonical JSON text, or, over 4 KB, as `x_elsewhere: true`; `x_digest`
+stands there always. As text a payload keeps what DynamoDB's own types would change or refuse: numbers over 38 digits,
+the difference of 1e20 and its digits, empty names, depth.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
-from casegraph.domain.canonical import canonical_bytes, digest
+from casegraph.domain.canonical import canonical_bytes, digest_of_bytes
 from casegraph.domain.writes import Item
 from casegraph.errors import NeedsOperator, TooLarge
 from casegraph.limits import BODY_MAX_BYTES, PAYLOAD_INLINE_MAX_BYTES
@@ -31,9 +33,9 @@ def stored(ports: Ports, run_id: str, name: str, value: Any) -> Item:
         raise TooLarge(
             f"{name} has {len(body)} bytes; at most {BODY_MAX_BYTES}", "payload_too_large", field=name
         )
-    value_digest = digest(value)
+    value_digest = digest_of_bytes(body)
     if len(body) <= PAYLOAD_INLINE_MAX_BYTES:
-        return {name: value, f"{name}_digest": value_digest}
+        return {name: body.decode(), f"{name}_digest": value_digest}
     put(ports, run_id, value_digest, body)
     return {f"{name}_digest": value_digest, f"{name}_elsewhere": True}
 
@@ -48,14 +50,13 @@ def read(ports: Ports, run_id: str, payload_digest: str) -> Any:
     body = patiently(ports, lambda: ports.blobs.get(blob_name(run_id, payload_digest)))
     if body is None:
         raise NeedsOperator(f"payload {payload_digest} of {run_id} is missing", "payload_missing")
-    value = json.loads(body)
-    if digest(value) != payload_digest:
+    if digest_of_bytes(body) != payload_digest:
         raise NeedsOperator(f"payload {payload_digest} of {run_id} was changed", "payload_missing")
-    return value
+    return json.loads(body)
 
 
 def field(ports: Ports, row: Item, name: str) -> Any:
     """The value of a field that `stored` made, wherever it is; None when the row has none."""
     if row.get(f"{name}_elsewhere"):
         return read(ports, row["run_id"], row[f"{name}_digest"])
-    return row.get(name)
+    return json.loads(row[name]) if name in row else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from casegraph.application import payloads
@@ -52,7 +53,7 @@ def _read_reports(ports: Ports, head: Head, knowledge: Knowledge, epoch: int) ->
             Table.RUNS, run_pk(head.run_id), prefix="REPORT#", limit=REPORTS_IN_CONTEXT_MAX
         ),
     )
-    knowledge.reports = [item["report"] for item in page.items if item["epoch"] <= epoch]
+    knowledge.reports = [json.loads(item["report"]) for item in page.items if item["epoch"] <= epoch]
     knowledge.reports_epoch = epoch
 
 

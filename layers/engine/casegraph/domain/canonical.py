@@ -41,7 +41,21 @@ def canonical_bytes(value: Any) -> bytes:
 
 def digest(value: Any) -> str:
     """`sha256:<hex>` of the canonical bytes. Raises `NotCanonical`."""
-    return "sha256:" + hashlib.sha256(canonical_bytes(value)).hexdigest()
+    return digest_of_bytes(canonical_bytes(value))
+
+
+def digest_of_bytes(body: bytes) -> str:
+    """`sha256:<hex>` of bytes that are canonical already: what `digest` gives for the value that they spell."""
+    return "sha256:" + hashlib.sha256(body).hexdigest()
+
+
+def is_json(value: Any) -> bool:
+    """Whether the value has a canonical form."""
+    try:
+        canonical_bytes(value)
+    except NotCanonical:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ An attempt is counted before its call. Nothing unknown is ever called rejected, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from casegraph.domain.canonical import digest
@@ -40,14 +40,14 @@ _INDEX = (("due_pk",), ("due_at",))
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of an effect: its state, its code, when it is looked at again, and the counts that change."""
+    """What becomes of an effect: state, code, when it is looked at again, the counts that change, the kept answer."""
 
     state: str
     code: str = ""
     available_at: int | None = None
     unknown: int = 0
     refused: int = 0
-    result: Any = None
+    result: Mapping[str, Any] = field(default_factory=dict)
 
 
 def effect_sk(step: str, number: int) -> str:
@@ -147,8 +147,7 @@ def settle(key: Key, item: Mapping[str, Any], verdict: Verdict, now: int) -> Upd
     remove: list[tuple[str, ...]] = []
     if verdict.code:
         values[("code",)] = verdict.code
-    if verdict.result is not None:
-        values[("result",)] = verdict.result
+    values.update({(name,): value for name, value in verdict.result.items()})
     if verdict.available_at is None:
         remove.extend(_INDEX)
     else:
@@ -204,8 +203,8 @@ def backoff_ceiling(attempts: int) -> int:
     return ceiling
 
 
-def after_applied(result: Any) -> Verdict:
-    """The receiver did it."""
+def after_applied(result: Mapping[str, Any]) -> Verdict:
+    """The receiver did it. result: the attributes that keep its answer."""
     return Verdict("applied", result=result)
 
 

@@ -5,11 +5,12 @@ The chain covers digests: a step's output is stored beside its digest and can be
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from casegraph.domain.canonical import digest
+from casegraph.domain.canonical import canonical_bytes, digest, digest_of_bytes
 from casegraph.domain.head import Head, facts, run_pk
 from casegraph.domain.writes import Item
 
@@ -22,8 +23,8 @@ _MAPS = ("frontier", "closing", "latest", "visits")
 class StepRecord:
     """A step that finished: written once (invariant 8).
 
-    status: succeeded, failed, timed_out or cancelled. output is the inline JSON value, or None with `payload_digest`
-    naming the blob `runs/<run_id>/<digest>` for one over the inline bound.
+    status: succeeded, failed, timed_out or cancelled. output is the JSON value, stored as its canonical text; one over
+    the inline bound is `elsewhere`, in the blob that `output_digest` names.
     """
 
     step: str
@@ -45,7 +46,7 @@ class StepRecord:
         if self.elsewhere:
             item["elsewhere"] = True
         elif self.output_digest:
-            item["output"] = self.output
+            item["output"] = canonical_bytes(self.output).decode()
         if self.attempts:
             item["attempts"] = self.attempts
         if self.code:
@@ -59,7 +60,7 @@ class StepRecord:
             step=item["step"],
             status=item["status"],
             port=item.get("port"),
-            output=item.get("output"),
+            output=json.loads(item["output"]) if "output" in item else None,
             output_digest=item.get("digest", ""),
             elsewhere=item.get("elsewhere", False),
             attempts=item.get("attempts", 0),
@@ -155,11 +156,11 @@ def _content_faults(item: Item) -> list[str]:
     faults = [
         f"segment {item['revision']}: the output of step {step['step']} was changed"
         for step in item.get("steps", ())
-        if "output" in step and digest(step["output"]) != step.get("digest")
+        if "output" in step and digest_of_bytes(step["output"].encode()) != step.get("digest")
     ]
     for name in ("input", "report"):
         stored = item.get("facts", {})
-        if name in stored and digest(stored[name]) != stored.get(f"{name}_digest"):
+        if name in stored and digest_of_bytes(stored[name].encode()) != stored.get(f"{name}_digest"):
             faults.append(f"segment {item['revision']}: the {name} was changed")
     return faults
 

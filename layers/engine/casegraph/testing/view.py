@@ -10,7 +10,7 @@ from casegraph.application.context import Ports
 from casegraph.application.heads import read_head
 from casegraph.domain.head import Head, run_pk
 from casegraph.domain.place import node_of
-from casegraph.domain.segment import SEGMENT_PREFIX
+from casegraph.domain.segment import SEGMENT_PREFIX, StepRecord
 from casegraph.domain.writes import Item, Table
 
 
@@ -90,7 +90,7 @@ def view_run(ports: Ports, run_id: str) -> RunView:
 
 def _step(ports: Ports, run_id: str, item: Item, step: Item) -> StepView:
     elsewhere = step.get("elsewhere", False)
-    output = payloads.read(ports, run_id, step["digest"]) if elsewhere else step.get("output")
+    output = payloads.read(ports, run_id, step["digest"]) if elsewhere else StepRecord.from_item(step).output
     return StepView(
         step=step["step"],
         node=node_of(step["step"]),

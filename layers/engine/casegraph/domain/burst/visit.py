@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.knowledge import Knowledge, Missing
-from casegraph.domain.canonical import canonical_bytes, digest
+from casegraph.domain.canonical import canonical_bytes, digest_of_bytes
 from casegraph.domain.head import Head
 from casegraph.domain.instants import rfc3339
 from casegraph.domain.place import Branch, Place, branch_key, parse_branch, parse_step_id, step_id
@@ -81,9 +82,9 @@ class Visit:
         body = canonical_bytes(value)
         if len(body) > BODY_MAX_BYTES:
             raise NodeFailed("payload_too_large")
-        value_digest = digest(value)
+        value_digest = digest_of_bytes(body)
         if len(body) <= PAYLOAD_INLINE_MAX_BYTES:
-            return {name: value, f"{name}_digest": value_digest}
+            return {name: body.decode(), f"{name}_digest": value_digest}
         self.draft.blobs[value_digest] = body
         return {f"{name}_digest": value_digest, f"{name}_elsewhere": True}
 
@@ -129,7 +130,7 @@ class Visit:
         """A field of a row, wherever its value is kept; raises `Missing` until a large one was read."""
         if row.get(f"{name}_elsewhere"):
             return payload(self.knowledge, row[f"{name}_digest"])
-        return row.get(name)
+        return json.loads(row[name]) if name in row else None
 
     def facts(self) -> Mapping[str, Any]:
         """The immutable facts of segment 0."""
@@ -197,7 +198,11 @@ class Visit:
         item = row(self.knowledge, segment_sk(revision))
         for step in reversed((item or {}).get("steps", [])):
             if "digest" in step and self._matches(step["step"], ordinal, parse_branch(key)):
-                return payload(self.knowledge, step["digest"]) if step.get("elsewhere") else step["output"]
+                return (
+                    payload(self.knowledge, step["digest"])
+                    if step.get("elsewhere")
+                    else json.loads(step["output"])
+                )
         raise AssertionError("a latest output has no step in its segment")
 
     def _matches(self, step: str, ordinal: int, branch: Branch) -> bool:
