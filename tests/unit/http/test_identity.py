@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from casegraph.errors import Unauthenticated
-from casegraph.runtime.identity import principal_of, words
+from casegraph.runtime.identity import Principal, principal_of, words
 
 
 def event(**claims: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def event(**claims: Any) -> dict[str, Any]:
 
 def test_a_list_claim_comes_apart_into_whole_words() -> None:
     caller = principal_of(event(sub="anna", r="[reviewer operator]", q="[a b-2]"), "r", "q")
-    assert (caller.subject, caller.roles, caller.queues) == ("anna", {"reviewer", "operator"}, {"a", "b-2"})
+    assert caller == Principal("anna", frozenset({"reviewer", "operator"}), frozenset({"a", "b-2"}))
 
 
 @pytest.mark.parametrize("claim", ["reviewer", "[reviewer]", ["reviewer"]])
@@ -68,8 +68,14 @@ def test_a_token_that_names_nobody_is_refused(subject: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{}, {"requestContext": {}}, {"requestContext": {"authorizer": None}}, {"requestContext": {"authorizer": {"jwt": {"claims": "sub=anna"}}}}]
-)  # fmt: skip
+    "bad",
+    [
+        {},
+        {"requestContext": {}},
+        {"requestContext": {"authorizer": None}},
+        {"requestContext": {"authorizer": {"jwt": {"claims": "sub=anna"}}}},
+    ],
+)
 def test_an_event_that_no_authorizer_has_seen_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(Unauthenticated):
         principal_of(bad, "r", "q")

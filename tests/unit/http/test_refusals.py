@@ -70,12 +70,12 @@ def test_an_empty_body_is_refused(prepared: Api) -> None:
 @pytest.mark.parametrize("depth", [BODY_MAX_DEPTH, 20_000])
 def test_a_body_that_is_too_deep_is_refused(prepared: Api, depth: int) -> None:
     nested = "[" * depth + "]" * depth
-    refused(prepared, lambda: send(prepared, '{"workflow_key": %s}' % nested), 400, "too_deep")
+    refused(prepared, lambda: send(prepared, f'{{"workflow_key": {nested}}}'), 400, "too_deep")
 
 
 def test_a_body_at_the_depth_bound_is_read(prepared: Api) -> None:
     nested = "[" * (BODY_MAX_DEPTH - 1) + "]" * (BODY_MAX_DEPTH - 1)
-    refused(prepared, lambda: send(prepared, '{"workflow_key": %s}' % nested), 400, "invalid_body")
+    refused(prepared, lambda: send(prepared, f'{{"workflow_key": {nested}}}'), 400, "invalid_body")
 
 
 def test_a_body_over_the_bound_is_refused(prepared: Api) -> None:
@@ -230,16 +230,17 @@ def test_what_is_in_a_queue_of_others_does_not_exist(prepared: Api) -> None:
         ("/v1/queues/inbox", "queue_not_found"),
     ):
         refused(prepared, lambda target=target: prepared.get(target, by=CARL), 404, code)  # type: ignore[misc]
-    for verb, body in (
+    verbs: tuple[tuple[str, dict[str, Any]], ...] = (
         ("claim", {}),
         ("heartbeat", {"generation": 1}),
         ("release", {"generation": 1}),
         ("complete", {"generation": 1, "response": {"outcome": "none"}}),
-    ):
+    )
+    for verb, body in verbs:
         target = f"/v1/tasks/{task_id}/{verb}"
         refused(prepared, lambda t=target, b=body: prepared.post(t, b, by=CARL), 404, "task_not_found")  # type: ignore[misc]
-    body = {"queue_id": "inbox", "subject_key": "s", "content": {}}
-    refused(prepared, lambda: prepared.post("/v1/reports", body, by=CARL), 404, "queue_not_found")
+    report_body = {"queue_id": "inbox", "subject_key": "s", "content": {}}
+    refused(prepared, lambda: prepared.post("/v1/reports", report_body, by=CARL), 404, "queue_not_found")
     refused(
         prepared,
         lambda: prepared.post("/v1/tasks/next", {"queue_id": "inbox"}, by=CARL),

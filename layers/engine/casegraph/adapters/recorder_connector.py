@@ -1,6 +1,7 @@
 """The connector `recorder`, for local use: it writes what it was given into a ledger instead of sending it anywhere.
 
-One row for each operation key, as a receiver that deduplicates would keep; `calls` counts how often it was asked.
+One row for each operation key, as a receiver that deduplicates would keep; `calls` counts how often it was asked,
+`payload` is JSON text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from casegraph.application.ports import (
     Unknown,
 )
 from casegraph.domain import rules
+from casegraph.domain.canonical import canonical_bytes
 from casegraph.domain.writes import Item, Key, Put, Table, Update
 from casegraph.errors import ConditionsFailed, Retryable
 
@@ -42,7 +44,7 @@ class RecorderConnector:
             "sk": key.sk,
             "effect_id": request.effect_id,
             "operation": request.operation,
-            "payload": request.payload,
+            "payload": canonical_bytes(request.payload).decode(),
             "recorded_at": self._clock.now(),
             "calls": 1,
         }
