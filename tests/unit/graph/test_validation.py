@@ -381,3 +381,11 @@ def test_a_timed_out_output_can_be_read_where_only_the_timeout_leads() -> None:
     assert validate(changed).problems == ()
     mapping("note", reason="nodes.review.outcome")(changed)
     assert only(changed).code == "missing_key_risk"
+
+
+def test_a_later_visit_replaces_what_a_timeout_left() -> None:
+    changed = sound()
+    drop_edge("timeout", "review")(changed)
+    wire("review", "timeout", "ask")(changed)
+    mapping("record", reason="nodes.review.response.outcome")(changed)
+    assert validate(changed).problems == ()
