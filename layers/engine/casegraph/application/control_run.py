@@ -155,7 +155,8 @@ def head_update(before: Head, after: Head) -> Update:
     values: dict[Path, Any] = {
         (name,): value for name, value in new.items() if name not in kept and name not in ("pk", "sk")
     }
-    remove = tuple((name,) for name in old if name not in new and name not in kept)
+    # A signal since the read changes no revision, but may have set wake_at: a paused run would keep it.
+    remove = tuple((name,) for name in (old | {"wake_at": None}) if name not in new and name not in kept)
     return Update(
         head_key(before.run_id), (rules.NOT_TERMINAL, rules.same_revision(before)), set=values, remove=remove
     )
