@@ -227,6 +227,6 @@ class Delivery:
         except ConditionsFailed as failed:
             if failed.of(0) is not None:
                 return Delivered.SUPERSEDED
-            return self._settle(effect.after_terminal(verdict))
+            return self._settle(effect.after_terminal(self.item, verdict))
         hints.effect_due(self.ports, self.item["run_id"], self.ref, verdict.available_at or now)
         return Delivered.RETRY

@@ -238,11 +238,12 @@ def after_absent(item: Mapping[str, Any], now: int, jitter: int) -> Verdict:
     return replace(after_refused(item, "not_found_there", now, jitter), refused=0)
 
 
-def after_terminal(verdict: Verdict) -> Verdict:
-    """The run has ended: nothing goes back to `pending` (protocol.md 5)."""
+def after_terminal(item: Mapping[str, Any], verdict: Verdict) -> Verdict:
+    """The run has ended: nothing goes back to `pending`; `ambiguous` if any attempt is unknown (protocol.md 5)."""
     if verdict.state != "pending":
         return verdict
-    return Verdict("ambiguous" if verdict.unknown else "cancelled", verdict.code, unknown=verdict.unknown)
+    unknown = item["unknown"] or verdict.unknown
+    return Verdict("ambiguous" if unknown else "cancelled", verdict.code, unknown=verdict.unknown)
 
 
 def lookup_believed_at(item: Mapping[str, Any], visibility_seconds: int) -> int:
