@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from casegraph.application import payloads
 from casegraph.application.context import Ports
 from casegraph.application.heads import head_of, read_head
-from casegraph.application.persistence import patiently
+from casegraph.application.persistence import patiently, stamped
 from casegraph.domain import rules, segment
 from casegraph.domain.burst.decide import Plan
 from casegraph.domain.head import LATEST_SK, Head, head_key, latest_bytes, row_key, to_item
@@ -56,7 +56,7 @@ def commit(ports: Ports, base: Head, plan: Plan, *, release: bool) -> Outcome:
     head, row = _sealed(base, plan, commit_id, release=release)
     for digest, body in plan.blobs.items():
         payloads.put(ports, base.run_id, digest, body)
-    writes = _writes(base, head, row, plan.writes)
+    writes = stamped(ports, _writes(base, head, row, plan.writes))
     token = ports.ids.new()
     try:
         patiently(ports, lambda: ports.store.transact(writes, token))
@@ -69,7 +69,10 @@ def commit(ports: Ports, base: Head, plan: Plan, *, release: bool) -> Outcome:
 
 def seal(base: Head, head: Head, entry: Segment, commit_id: str) -> tuple[Head, Item]:
     """Chain a segment to the head before it; returns the head with its chain and commit id, and the segment row."""
-    row = segment.to_item(replace(entry, commit_id=commit_id, previous=base.chain))
+    chained = replace(
+        entry, commit_id=commit_id, previous=base.chain, installation_id=base.installation_id
+    )
+    row = segment.to_item(chained)
     return replace(head, chain=row["hash"], commit_id=commit_id), row
 
 

@@ -7,10 +7,11 @@ because only it knows how to recognise its own write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from casegraph.application.context import Ports
-from casegraph.domain.writes import Item, Write
+from casegraph.domain.writes import Item, Put, Write
 from casegraph.errors import OutcomeUnknown, Retryable
 from casegraph.limits import MAX_STORE_TRIES, RETRY_JITTER_MILLISECONDS
 
@@ -37,6 +38,17 @@ def patiently(ports: Ports, call: Callable[[], T], *, resend_unknown: bool = Tru
     raise AssertionError("unreachable")
 
 
+def stamped(ports: Ports, writes: Sequence[Write]) -> list[Write]:
+    """The same writes, each new record with the installation that it belongs to (protocol.md 1)."""
+    return [_stamped(ports, write) for write in writes]
+
+
+def _stamped(ports: Ports, single: Write) -> Write:
+    if not isinstance(single, Put):
+        return single
+    return replace(single, item={"installation_id": ports.installation_id, **single.item})
+
+
 def transact(ports: Ports, writes: Sequence[Write]) -> None:
     """One transaction under a fresh token, resent as it is after a lost reply (the token makes that safe).
 
@@ -44,10 +56,12 @@ def transact(ports: Ports, writes: Sequence[Write]) -> None:
     token is what makes the resend exact. Raises `ConditionsFailed`.
     """
     token = ports.ids.new()
-    patiently(ports, lambda: ports.store.transact(writes, token))
+    records = stamped(ports, writes)
+    patiently(ports, lambda: ports.store.transact(records, token))
 
 
 def write(ports: Ports, single: Write) -> Item | None:
     """One conditional write that is safe to resend because its rules fail on its own effect, and the caller
     recognises that. Raises `ConditionsFailed`."""
-    return patiently(ports, lambda: ports.store.write(single))
+    record = _stamped(ports, single)
+    return patiently(ports, lambda: ports.store.write(record))

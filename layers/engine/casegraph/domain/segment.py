@@ -84,6 +84,7 @@ class Segment:
     delta: Mapping[str, Any] = field(default_factory=dict)
     actor: str | None = None
     reason: str | None = None
+    installation_id: str = "default"
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -97,6 +98,7 @@ def to_item(segment: Segment) -> Item:
     item: Item = {
         "pk": run_pk(segment.run_id),
         "sk": segment_sk(segment.revision),
+        "installation_id": segment.installation_id,
         "revision": segment.revision,
         "kind": segment.kind,
         "recorded_at": segment.recorded_at,
