@@ -25,6 +25,7 @@ from casegraph.limits import (
     CLOCK_SKEW_MILLISECONDS,
     COMMIT_RESERVE_MILLISECONDS,
     JOB_HOLD_MILLISECONDS,
+    MAX_CLAIM_ATTEMPTS,
     PARALLEL_CALLS_MAX,
 )
 
@@ -87,6 +88,9 @@ class Burst:
     def _work(self) -> Advanced:
         ended: Advanced | None = None
         first = True
+        if self.head.attempts > MAX_CLAIM_ATTEMPTS and not self.head.terminal:
+            # Before anything is loaded or decided: that may be what fails every time.
+            return self._stop("dispatch_exhausted")
         while ended is None:
             if self.head.terminal:
                 return self._close()

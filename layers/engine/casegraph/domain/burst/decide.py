@@ -22,7 +22,7 @@ from casegraph.domain.segment import Segment, delta_between
 from casegraph.domain.signal import Pointer
 from casegraph.domain.token import TokenStatus
 from casegraph.domain.writes import Write
-from casegraph.limits import MAX_CLAIM_ATTEMPTS, MAX_IDLE_COMMITS
+from casegraph.limits import MAX_IDLE_COMMITS
 
 if TYPE_CHECKING:
     from casegraph.domain.graph.compiled import CompiledGraph
@@ -59,10 +59,7 @@ def decide(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> 
         record_results(draft, knowledge)
     else:
         close_page(draft, knowledge)
-        if head.attempts > MAX_CLAIM_ATTEMPTS:
-            draft.attention = "dispatch_exhausted"
-        else:
-            _advance(draft, knowledge)
+        _advance(draft, knowledge)
     return _plan(draft, "burst")
 
 
