@@ -69,7 +69,9 @@ def test_an_event_needs_a_receiver(empty_directory: Path, monkeypatch: pytest.Mo
 
 def test_every_problem_is_shown_with_its_file_and_place(capsys: pytest.CaptureFixture[str]) -> None:
     problem = {
-        "file": "workflow.json",
+        "file": "workflow.yaml",
+        "line": 7,
+        "column": 3,
         "pointer": "/nodes/2",
         "message": "unknown kind",
         "hint": "one of ...",
@@ -80,7 +82,7 @@ def test_every_problem_is_shown_with_its_file_and_place(capsys: pytest.CaptureFi
     )
     shown = capsys.readouterr().err
     assert "graph_invalid: 2 problems" in shown
-    assert "workflow.json#/nodes/2: unknown kind (one of ...)" in shown
+    assert "workflow.yaml:7:3#/nodes/2: unknown kind (one of ...)" in shown
     assert "another" in shown
     assert "hint: fix them" in shown
 

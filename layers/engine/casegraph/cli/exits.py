@@ -69,6 +69,8 @@ def _problem(problem: Any) -> str:
     if not isinstance(problem, dict):
         return str(problem)
     place = problem.get("file") or ""
+    if place and "line" in problem:
+        place = f"{place}:{problem['line']}:{problem['column']}"
     pointer = problem.get("pointer", "")
     hint = f" ({problem['hint']})" if problem.get("hint") else ""
     return f"{place}{'#' if place else ''}{pointer}: {problem.get('message', problem.get('code', ''))}{hint}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from casegraph.cli import (
+    authoring,
     connector,
     demo,
     dev,
@@ -29,7 +30,9 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("dev")(dev.dev)
-app.command("validate")(workflow.validate)
+app.command("build")(authoring.build)
+app.command("fmt")(authoring.fmt)
+app.command("validate")(authoring.validate)
 app.command("publish")(workflow.publish)
 app.command("me")(identity.me)
 app.command("use")(identity.use)

@@ -1,47 +1,26 @@
-"""`casegraph validate` and `casegraph publish`: from a workflow folder to a version."""
+"""`casegraph publish`: from a workflow folder to a version."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from casegraph.authoring.folder import Folder, read_folder, refuse_problems
+from casegraph.authoring.files import Folder
+from casegraph.cli.authoring import FolderPath, from_here, passed
 from casegraph.cli.output import As, AsJson, print_json
 from casegraph.client import context
 from casegraph.client.transport import Json
 from casegraph.errors import InvalidInput
 
-FolderPath = Annotated[
-    Path, typer.Argument(help="A workflow folder (workflow.json, forms/, messages/, ...).")
-]
-
-
-def validate(path: FolderPath, as_person: As = None, as_json: AsJson = False) -> None:
-    """Check a workflow folder; every problem at once, with file and place. Nothing is stored."""
-    folder = read_folder(path)
-    refuse_problems(folder)
-    with context.connect(as_person) as client:
-        answer = client.workflows.validate(folder.bundle)
-    problems = [placed(folder, problem) for problem in answer.get("problems", [])]
-    if problems:
-        raise InvalidInput(f"{path}: {len(problems)} problem(s)", "workflow_invalid", problems=problems)
-    if as_json:
-        print_json({"valid": True, "problems": []})
-    else:
-        typer.echo(f"{path} is valid. Next: casegraph publish {path}")
-
 
 def publish(path: FolderPath, as_person: As = None, as_json: AsJson = False) -> None:
     """Publish a workflow folder as a version; the same content again is the same version."""
-    folder = read_folder(path)
-    refuse_problems(folder)
-    key = str(folder.bundle["graph"].get("key", ""))
-    if not key:
-        raise InvalidInput(f"{path}: workflow.json has no key", "key_missing")
+    checked = passed(path)
+    folder, bundle = checked.folder, checked.required()
+    key = str(bundle["graph"]["key"])
     with context.connect(as_person) as client:
-        answer = _published(folder, lambda: client.workflows.publish(key, folder.bundle))
+        answer = _published(folder, lambda: client.workflows.publish(key, bundle))
     if as_json:
         print_json(answer)
         return
@@ -50,18 +29,13 @@ def publish(path: FolderPath, as_person: As = None, as_json: AsJson = False) -> 
     typer.echo(f"Next: casegraph queue pin QUEUE {key} {answer['version']}")
 
 
-def placed(folder: Folder, problem: Json) -> Json:
-    """A problem of the bundle with the file that it is in."""
-    file, pointer = folder.place(str(problem.get("pointer", "")))
-    return {**problem, "file": str(folder.path / file), "pointer": pointer}
-
-
 def _published(folder: Folder, call: Any) -> Json:
     try:
         answer: Json = call()
     except InvalidInput as error:
         problems = error.details.get("problems")
         if isinstance(problems, list):
-            error.details["problems"] = [placed(folder, p) for p in problems if isinstance(p, dict)]
+            found = [folder.located(p) for p in problems if isinstance(p, dict)]
+            error.details["problems"] = [from_here(p, folder.path).to_dict() for p in found]
         raise
     return answer
