@@ -1,4 +1,4 @@
-"""S23: the same idempotency key with another body is refused; concurrent duplicates have one winner, the rest replay it."""
+"""S23: the same key with another body is refused; of concurrent duplicates one wins and the others replay it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""S42: API Gateway hands a list claim over as one string; roles and queues are compared as whole words, or not at all."""
+"""S42: API Gateway hands a list claim over as one string; roles and queues are whole words, or nothing."""
 
 from __future__ import annotations
 

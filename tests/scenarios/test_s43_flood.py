@@ -1,4 +1,4 @@
-"""S43: 2,000 reports on one subject, half of them while its run is paused: all accepted, one run, one task, flat cost."""
+"""S43: 2,000 reports on one subject, half of them while its run is paused: one run, one task, flat cost."""
 
 from __future__ import annotations
 
