@@ -12,7 +12,7 @@ from casegraph.domain.canonical import canonical_bytes
 from casegraph.domain.expression_types import Checker
 from casegraph.domain.expressions import ExpressionFailed, evaluate
 from casegraph.domain.graph.document import Document
-from casegraph.domain.graph.validation import Validated, validate
+from casegraph.domain.graph.validation.validate import Validated, validate
 
 TEXT = st.text(max_size=12)
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -32,7 +32,7 @@ def test_canonical_bytes_survive_any_reader(value: Any) -> None:
     assert canonical_bytes(shuffled) == text
 
 
-@given(VALUES)
+@given(VALUES.filter(lambda value: "\\u0000" not in json.dumps(value)))
 def test_an_expression_gives_back_what_it_is_given(value: Any) -> None:
     assert canonical_bytes(evaluate("input", {"input": value})) == canonical_bytes(value)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from casegraph.domain.graph.validation import validate
+from casegraph.domain.graph.validation.validate import validate
 from casegraph.testing.bundles import bundle, node
 
 Json = dict[str, Any]

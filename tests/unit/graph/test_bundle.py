@@ -9,7 +9,7 @@ import pytest
 
 from casegraph.domain.graph.bundle import bundle_bytes, bundle_digest, load_bundle
 from casegraph.domain.graph.document import Document
-from casegraph.domain.graph.validation import validate
+from casegraph.domain.graph.validation.validate import validate
 from casegraph.errors import NeedsOperator
 from casegraph.testing.bundles import bundle, node
 

@@ -96,3 +96,7 @@ def test_the_checked_expression_can_be_serialized() -> None:
     text = environment().compile("nodes.review.outcome == 'a'").serialize()
     assert b"cel.expr.CheckedExpr" in text
     assert b"review" in text
+
+
+def test_text_is_cut_at_a_nul_without_an_error() -> None:
+    assert run("input.x", input={"x": "a\x00b"}).plain_value() == "a"

@@ -12,7 +12,7 @@ from casegraph.domain.expressions import ExpressionFailed
 from casegraph.domain.graph.bundle import bundle_digest
 from casegraph.domain.graph.compiled import CompiledGraph, compile_bundle
 from casegraph.domain.graph.reach import cyclic, strong_components
-from casegraph.domain.graph.validation import validate
+from casegraph.domain.graph.validation.validate import validate
 from casegraph.errors import InvalidInput
 from casegraph.testing.bundles import bundle, node
 

@@ -144,6 +144,12 @@ def test_half_a_surrogate_pair_in_the_context_fails_the_node() -> None:
     assert code_of("input.x == 'a'", {"input": {"x": "\ud800"}}) == "expression_failed"
 
 
+def test_text_that_cel_would_cut_at_a_nul_fails_the_node() -> None:
+    for value in ({"x": "a\x00b"}, {"x\x00": "a"}, {"x": ["\x00"]}):
+        assert code_of("input", {"input": value}) == "expression_not_json"
+    assert evaluate(r"'a\u0000b'", {}) == "a\x00b"
+
+
 def test_only_the_roots_that_are_read_are_bound() -> None:
     assert evaluate("input.a", {**CONTEXT, "report": {"x": object()}}) == 1
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from casegraph.domain.graph.validation import Problem, Validated, validate
+from casegraph.domain.graph.problem import Problem
+from casegraph.domain.graph.validation.validate import Validated, validate
 from casegraph.testing.bundles import bundle, form, node
 
 Json = dict[str, Any]
@@ -389,3 +390,38 @@ def test_a_later_visit_replaces_what_a_timeout_left() -> None:
     wire("review", "timeout", "ask")(changed)
     mapping("record", reason="nodes.review.response.outcome")(changed)
     assert validate(changed).problems == ()
+
+
+def test_a_node_that_nothing_leads_to_is_unreachable() -> None:
+    changed = sound()
+    graph_of(changed)["nodes"].insert(-1, node("island", "delay", {"for_seconds": 1}))
+    wire("island", "completed", "end")(changed)
+    assert ("unreachable_node", f"{NODES}/8") in problems(changed)
+
+
+def test_a_loop_without_a_way_out_is_found() -> None:
+    changed = sound()
+    graph_of(changed)["nodes"].insert(-1, node("round", "delay", {"for_seconds": 1}))
+    wire("ask", "error", "round")(changed)
+    wire("round", "completed", "round")(changed)
+    assert problems(changed) == [("no_way_to_end", f"{NODES}/8")]
+
+
+@pytest.mark.parametrize(
+    "code", ["start_missing", "start_not_first", "second_start", "end_missing", "end_not_last"]
+)
+def test_the_start_stands_first_and_an_end_last(code: str) -> None:
+    changed = sound()
+    nodes = graph_of(changed)["nodes"]
+    match code:
+        case "start_missing":
+            nodes.pop(0)
+        case "start_not_first":
+            nodes.insert(1, nodes.pop(0))
+        case "second_start":
+            nodes.insert(1, node("again", "start"))
+        case "end_not_last":
+            nodes.insert(1, nodes.pop())
+        case "end_missing":
+            nodes.pop()
+    assert code in [c for c, _ in problems(changed)]

@@ -227,7 +227,9 @@ class _Binder:
     def _value(self, value: Any, schema: Any, depth: int) -> Any:
         if depth > EXPRESSION_CONTEXT_MAX_DEPTH:
             raise ExpressionFailed("expression_context_too_large", self._source, "the context is too deep")
-        self.bytes += 8 + (len(value) if isinstance(value, str) else 0)
+        self.bytes += 8
+        if isinstance(value, str):
+            self._text(value)
         if self.bytes > EXPRESSION_CONTEXT_MAX_BYTES:
             raise ExpressionFailed("expression_context_too_large", self._source, "the context is too large")
         match value:
@@ -244,6 +246,12 @@ class _Binder:
             "expression_not_json", self._source, f"{type(value).__name__} in the context is not JSON"
         )
 
+    def _text(self, text: str) -> None:
+        self.bytes += len(text)
+        if "\x00" in text:
+            # CEL's binding would cut the text there, without a word.
+            raise ExpressionFailed("expression_not_json", self._source, "text in the context holds U+0000")
+
     def _object(self, value: dict[Any, Any], schema: Any, depth: int) -> dict[str, Any]:
         typed = schema if isinstance(schema, dict) else {}
         properties, others = typed.get("properties"), typed.get("additionalProperties")
@@ -251,7 +259,7 @@ class _Binder:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ExpressionFailed("expression_not_json", self._source, "keys of objects are text")
-            self.bytes += len(key) + 4
+            self._text(key)
             inner = properties.get(key, others) if isinstance(properties, Mapping) else others
             bound[key] = self._value(item, inner, depth + 1)
         return bound

@@ -49,7 +49,7 @@ def _start_and_end(subject: Subject) -> Iterator[Problem]:
     kinds = [n.node.kind for n in subject.nodes]
     for node in [n for n in subject.nodes if n.node.kind == "start"][1:]:
         yield Problem("second_start", f"{node.pointer}/kind", "a graph has exactly one start")
-    if len(subject.nodes) != len(subject.raw("nodes")):
+    if not kinds or len(kinds) != len(subject.raw("nodes")):
         return
     if "start" not in kinds:
         yield Problem(

@@ -1,4 +1,4 @@
-"""All checks in order; each says all that it finds."""
+"""Everything that is wrong with a bundle, at once, each problem with its place (architecture.md 6.1)."""
 
 from __future__ import annotations
 
