@@ -20,6 +20,9 @@ TERMINAL_RETENTION_MILLISECONDS = 30 * 86_400_000
 RETRY_JITTER_MILLISECONDS = (20, 400)
 # Tries of one store call before the invocation gives up and lets the lease expire.
 MAX_STORE_TRIES = 8
+# protocol.md 3: how often a commit whose segment is absent after lost replies is sent, the same under its token. Each
+# time has MAX_STORE_TRIES of its own, all within the invocation and so within the token's ten minutes.
+COMMIT_RESENDS = 2
 # A signal's optimistic append under contention: each try reads the head anew.
 MAX_SIGNAL_TRIES = 64
 # protocol.md 3: time is checked before each claim and each call; a commit with its retries fits in this.

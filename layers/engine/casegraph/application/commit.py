@@ -19,7 +19,7 @@ from casegraph.domain.head import LATEST_SK, Head, head_key, latest_bytes, row_k
 from casegraph.domain.segment import Segment, segment_sk
 from casegraph.domain.writes import Item, Put, Write
 from casegraph.errors import ConditionsFailed, OutcomeUnknown
-from casegraph.limits import LATEST_INLINE_MAX_BYTES
+from casegraph.limits import COMMIT_RESENDS, LATEST_INLINE_MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,19 @@ def commit(ports: Ports, base: Head, plan: Plan, *, release: bool) -> Outcome:
         payloads.put(ports, base.run_id, digest, body)
     writes = stamped(ports, _writes(base, head, row, plan.writes))
     token = ports.ids.new()
-    try:
-        patiently(ports, lambda: ports.store.transact(writes, token))
-    except ConditionsFailed as failed:
-        return _classify(ports, base, head, row, failed)
-    except OutcomeUnknown:
-        return _look_back(ports, base, head, row)
-    return Committed(head, row)
+    outcome: Outcome = Unresolved()
+    for _ in range(COMMIT_RESENDS):
+        try:
+            patiently(ports, lambda: ports.store.transact(writes, token))
+        except ConditionsFailed as failed:
+            return _classify(ports, base, head, row, failed)
+        except OutcomeUnknown:
+            outcome = _look_back(ports, base, head, row)
+            if not isinstance(outcome, Unresolved):
+                return outcome
+        else:
+            return Committed(head, row)
+    return outcome
 
 
 def seal(base: Head, head: Head, entry: Segment, commit_id: str) -> tuple[Head, Item]:
