@@ -56,7 +56,7 @@ def _nothing_to_claim(ports: Ports, run_id: str, head: Head | None) -> Advanced:
         return Advanced.UNKNOWN_RUN
     now = ports.clock.now()
     soon = not head.stopped and head.wake_at is not None and head.wake_at <= now + JOB_HOLD_MILLISECONDS
-    held = head.lease_until is not None and head.lease_until > now
+    held = head.lease_until is not None and head.lease_until >= now - CLOCK_SKEW_MILLISECONDS
     if soon and not held and head.wake_at is not None:
         hints.run_due(ports, run_id, head.wake_at)
         return Advanced.NOT_YET
@@ -113,7 +113,7 @@ class Burst:
 
     def _pass(self, graph: CompiledGraph) -> Advanced | None:
         plan = self._decided(graph)
-        if plan.subscriptions and not self._out_of_time():
+        if plan.subscriptions and not self.costly_result and not self._out_of_time():
             self._subscribe(plan)
             return None
         calls = [c for c in plan.calls if not self._out_of_time(c.timeout_seconds)]
@@ -122,8 +122,8 @@ class Burst:
             return None
         unfinished = bool(plan.calls or plan.subscriptions) or plan.more_to_do or bool(plan.head.closing)
         release = not unfinished or self._out_of_time() or (bool(plan.calls) and not calls)
-        if plan.changes_nothing:
-            return self._release(plan)
+        if plan.changes_nothing and not plan.more_to_do:
+            return self._release(plan)  # one that is due again at once is committed: it counts as no progress
         return self._commit(plan, release=release)
 
     def _decided(self, graph: CompiledGraph) -> Plan:
@@ -131,6 +131,9 @@ class Burst:
             try:
                 return decide(self.head, graph, self.knowledge, self._now())
             except Missing as missing:
+                if self.costly_result:
+                    # Committed before anything else is asked for: what fails there would lose what was paid.
+                    return decide(self.head, graph, self.knowledge, self._now(), results_only=True)
                 reads.fulfil(self.ports, self.head, self.knowledge, missing)
 
     def _subscribe(self, plan: Plan) -> None:
@@ -184,6 +187,8 @@ class Burst:
             self.ports.journal.event("commit_ambiguous", run_id=self.head.run_id)
             return Advanced.UNRESOLVED
         assert isinstance(outcome, Rebuild)
+        if self.deadline.remaining_milliseconds() <= 0:
+            return self._give_back_after(CasegraphError("no time is left to decide again", "out_of_time"))
         self._rebuild(outcome.head)
         return None
 

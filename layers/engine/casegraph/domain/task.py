@@ -160,13 +160,11 @@ def expire(key: Key, now: int) -> Update:
     )
 
 
-def reschedule(key: Key, item: Item, timeout_at: int | None, shifted_by: int) -> Update:
-    """The run stood still for `shifted_by` milliseconds: due and timeout move, and with them the rank."""
-    moved = dict(item)
-    if timeout_at is not None:
-        moved["timeout_at"] = timeout_at
+def reschedule(key: Key, item: Item, timeout_at: int) -> Update:
+    """The run stood still and its token times out later: due and timeout move together, and with them the rank."""
+    moved = {**item, "timeout_at": timeout_at}
     if "due_at" in item:
-        moved["due_at"] = item["due_at"] + shifted_by
+        moved["due_at"] = item["due_at"] + timeout_at - item["timeout_at"]
     values: dict[Path, Any] = {(name,): moved[name] for name in ("timeout_at", "due_at") if name in moved}
     if item["state"] == "open":
         values[("task_rank",)] = open_rank(moved)

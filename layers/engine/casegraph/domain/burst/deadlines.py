@@ -34,18 +34,24 @@ def fire_deadlines(draft: Draft, knowledge: Knowledge) -> None:
 
 
 def move_due_times(draft: Draft, knowledge: Knowledge) -> None:
-    """After a pause that shifted the deadlines: the open tasks' own due times follow (protocol.md 6)."""
+    """After a pause that shifted the deadlines: the open tasks' own due times follow (protocol.md 6).
+
+    A row that was moved already has its token's deadline, so that more tasks than fit in one commit are moved in pages.
+    """
     if not draft.shifted_by:
         return
     for _, place, token in draft.tokens(TokenStatus.WAITING):
-        over = token.deadline_at is not None and token.deadline_at <= draft.now
-        if over or draft.graph.nodes[place.node].kind.name != "human_task" or not draft.has_room:
+        deadline_at = token.deadline_at
+        if deadline_at is None or deadline_at <= draft.now:
             continue
+        if draft.graph.nodes[place.node].kind.name != "human_task":
+            continue
+        if not draft.has_room:
+            return
         sk = task.task_sk(step_id(place, draft.graph))
         item = row(knowledge, sk)
-        if task.is_open(item):
-            address = row_key(draft.base.run_id, sk)
-            draft.writes.append(task.reschedule(address, item, token.deadline_at, draft.shifted_by))
+        if task.is_open(item) and item["timeout_at"] != deadline_at:
+            draft.writes.append(task.reschedule(row_key(draft.base.run_id, sk), item, deadline_at))
     draft.shifted_by = 0
 
 

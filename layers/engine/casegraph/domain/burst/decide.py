@@ -52,10 +52,15 @@ class Plan:
         return self.head.wake_at is not None and self.head.wake_at <= self.segment.recorded_at
 
 
-def decide(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> Plan:
-    """Decide what a claimed, non-terminal run does at `now` (epoch ms). Raises `Missing`."""
+def decide(
+    head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int, *, results_only: bool = False
+) -> Plan:
+    """Decide what a claimed, non-terminal run does at `now` (epoch ms). Raises `Missing`.
+
+    results_only: keep the answers of calls already made and start nothing, as for a run that was stopped meanwhile.
+    """
     draft = Draft.of(head, graph, now)
-    if head.stopped:
+    if head.stopped or results_only:
         record_results(draft, knowledge)
     else:
         close_page(draft, knowledge)
@@ -67,6 +72,8 @@ def _advance(draft: Draft, knowledge: Knowledge) -> None:
     """The protocol's order: the inbox before any deadline, the run's own before those of its waits, then the graph."""
     move_due_times(draft, knowledge)
     take_in(draft, knowledge)
+    if any(_counts(text, draft.now) for text in draft.inbox):
+        return  # the commit is full: the next one takes the rest in before any deadline
     deadline_at = draft.base.deadline_at
     if draft.outcome is None and deadline_at is not None and deadline_at <= draft.now:
         draft.end("timed_out", "run_deadline")
@@ -75,6 +82,11 @@ def _advance(draft: Draft, knowledge: Knowledge) -> None:
     walk(draft, knowledge)
     if draft.outcome is None and not draft.frontier:
         draft.end("succeeded")
+
+
+def _counts(pointer: str, now: int) -> bool:
+    effective_at = Pointer.parse(pointer).effective_at
+    return effective_at is None or effective_at <= now
 
 
 def _plan(draft: Draft, kind: str) -> Plan:
@@ -125,7 +137,8 @@ def _idle_counted(draft: Draft, head: Head) -> Head:
     if draft.base.stopped or head.terminal:
         return head
     later = head.wake_at is None or head.wake_at > draft.now
-    idle = 0 if _changed(draft) or later else draft.base.idle_commits + 1
+    moves = _changed(draft) or draft.shifted_by  # due times are moved in pages
+    idle = 0 if moves or later else draft.base.idle_commits + 1
     if idle >= MAX_IDLE_COMMITS and head.attention is None:
         return replace(
             head, idle_commits=idle, attention="no_progress", attention_at=head.recorded_at, wake_at=None
@@ -140,7 +153,7 @@ def _wake_at(draft: Draft, now: int) -> int | None:
     if draft.base.paused is not None or draft.attention is not None:
         return None
     ready = any(t.status is TokenStatus.READY for t in draft.frontier.values())
-    signals = any(Pointer.parse(text).effective_at is None for text in draft.inbox)
-    if ready or signals or draft.closing:
+    signals = any(_counts(text, draft.now) for text in draft.inbox)
+    if ready or signals or draft.closing or draft.shifted_by:
         return now
     return next_instant(draft)
