@@ -124,6 +124,12 @@ class Delivery:
     def _connector(self) -> Connector:
         return self.ports.connectors.get(self.item["connector_id"])
 
+    def _visibility_seconds(self) -> int:
+        try:
+            return self._connector().visibility_seconds
+        except NodeFailed:
+            return 0  # the connector is gone: nobody can be asked, and the lookups run out
+
     def _request(self) -> EffectRequest:
         return EffectRequest(
             effect_id=self.item["effect_id"],
@@ -136,8 +142,15 @@ class Delivery:
         )
 
     def _call(self) -> Outcome:
+        """Call, if there still is time for it: what was not sent is definitely refused, not unknown."""
+        if self.deadline.remaining_milliseconds() < EFFECT_CALL_TIMEOUT_SECONDS * 1000:
+            return RetryLater("no_time_left")
         try:
-            return self._connector().deliver(self._request())
+            request = self._request()
+        except CasegraphError as failure:
+            return RetryLater(failure.code)  # its payload could not be read
+        try:
+            return self._connector().deliver(request)
         except NodeFailed as failure:
             return Rejected(failure.code)
         except CasegraphError as failure:
@@ -178,7 +191,7 @@ class Delivery:
 
     def _look_later(self) -> Delivered:
         now = self.ports.clock.now()
-        believed = effect.lookup_believed_at(self.item, self._connector().visibility_seconds)
+        believed = effect.lookup_believed_at(self.item, self._visibility_seconds())
         at = max(believed, now + effect.backoff_ceiling(self.item.get("lookups", 0) + 1))
         hints.effect_due(self.ports, self.item["run_id"], self.ref, at)
         return self._try_write(effect.look_again(self.key, self.item, at), Delivered.RETRY)
@@ -199,7 +212,7 @@ class Delivery:
             return self._settle(effect.after_applied(self._kept(answer.result)))
         if isinstance(answer, Rejected):
             return self._settle(effect.after_rejected(self.item, answer.code))
-        believed = effect.lookup_believed_at(self.item, self._connector().visibility_seconds)
+        believed = effect.lookup_believed_at(self.item, self._visibility_seconds())
         if isinstance(answer, NotFoundThere) and now >= believed:
             return self._settle(effect.after_absent(self.item, now, self._jitter()))
         if isinstance(answer, NotFoundThere):
