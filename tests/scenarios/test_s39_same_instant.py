@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -19,7 +18,7 @@ from casegraph.domain.head import run_pk
 from casegraph.domain.writes import Item, Key, Table
 from casegraph.runtime.container import build
 from casegraph.runtime.settings import Settings
-from tests.unit.http.harness import Api, review_bundle
+from tests.unit.http.harness import Api, Meanwhile, review_bundle
 
 QUEUE = "same-instant"
 
@@ -46,31 +45,15 @@ def merged_rows(ports: Ports, run_id: str) -> list[Item]:
     return ports.store.query(Table.RUNS, run_pk(run_id), prefix="REPORT#").items
 
 
-class Meanwhile:
-    """A store that lets another report in between this one's reading and writing."""
-
-    def __init__(self, inner: Any, interruptions: Iterator[Any]) -> None:
-        self._inner = inner
-        self._interruptions = interruptions
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def transact(self, writes: Any, token: str) -> None:
-        for interrupt in self._interruptions:
-            interrupt()
-            break
-        self._inner.transact(writes, token)
+def terminate(api: Api, run_id: str) -> None:
+    api.ok("POST", f"/v1/runs/{run_id}/terminate", {"reason": "over"})
 
 
 def test_the_second_of_two_simultaneous_reports_merges() -> None:
     api = Api()
     prepare(api.ports)
     first: list[TakenIn] = []
-    racing = replace(
-        api.ports, store=Meanwhile(api.ports.store, iter([lambda: first.append(send(api.ports, "s", 1))]))
-    )
-    second = send(racing, "s", 2)
+    second = send(Meanwhile.on(api.ports, lambda: first.append(send(api.ports, "s", 1))), "s", 2)
     assert not first[0].merged
     assert second == replace(first[0], report_id=second.report_id, merged=True)
     assert [row["report_id"] for row in merged_rows(api.ports, second.run_id or "")] == [second.report_id]
@@ -80,8 +63,7 @@ def test_a_report_that_meets_the_end_of_its_run_starts_another() -> None:
     api = Api()
     prepare(api.ports)
     run_id = send(api.ports, "s", 1).run_id or ""
-    end = iter([lambda: api.ok("POST", f"/v1/runs/{run_id}/terminate", {"reason": "over"})])
-    second = send(replace(api.ports, store=Meanwhile(api.ports.store, end)), "s", 2)
+    second = send(Meanwhile.on(api.ports, lambda: terminate(api, run_id)), "s", 2)
     assert not second.merged
     assert second.run_id != run_id
     assert merged_rows(api.ports, run_id) == []
@@ -93,11 +75,71 @@ def test_a_report_that_meets_the_burst_that_takes_the_pointer_in_joins_the_next_
     run_id = send(api.ports, "s", 1).run_id or ""
     api.world.settle()
     send(api.ports, "s", 2)
-    third = send(replace(api.ports, store=Meanwhile(api.ports.store, iter([api.world.settle]))), "s", 3)
+    third = send(Meanwhile.on(api.ports, api.world.settle), "s", 3)
     assert third.run_id == run_id
     assert [row["epoch"] for row in merged_rows(api.ports, run_id)] == [1, 2]
     api.world.settle()
     assert api.get(f"/v1/runs/{run_id}").body["inbox"] == 0
+
+
+def test_a_report_that_finds_the_inbox_empty_joins_the_epoch_that_is_open_when_it_is_written() -> None:
+    api = Api()
+    prepare(api.ports)
+    run_id = send(api.ports, "s", 1).run_id or ""
+    api.world.settle()
+
+    def another_report_that_is_taken_in() -> None:
+        send(api.ports, "s", 2)
+        api.world.settle()
+
+    send(Meanwhile.on(api.ports, another_report_that_is_taken_in), "s", 3)
+    assert [row["epoch"] for row in merged_rows(api.ports, run_id)] == [1, 2]
+
+
+def test_two_reports_that_both_find_the_inbox_empty_leave_one_pointer() -> None:
+    api = Api()
+    prepare(api.ports)
+    run_id = send(api.ports, "s", 1).run_id or ""
+    send(Meanwhile.on(api.ports, lambda: send(api.ports, "s", 2)), "s", 3)
+    assert api.get(f"/v1/runs/{run_id}").body["inbox"] == 1
+    assert len(merged_rows(api.ports, run_id)) == 2
+
+
+@pytest.mark.parametrize("pointed", [False, True], ids=["inbox-empty", "pointer-there"])
+def test_a_report_on_a_paused_run_that_is_terminated_meanwhile_starts_another(pointed: bool) -> None:
+    api = Api()
+    prepare(api.ports)
+    run_id = send(api.ports, "s", 1).run_id or ""
+    api.ok("POST", f"/v1/runs/{run_id}/pause", {"reason": "a look"})
+    if pointed:
+        send(api.ports, "s", 2)
+    late = send(Meanwhile.on(api.ports, lambda: terminate(api, run_id)), "s", 3)
+    assert not late.merged
+    assert late.report_id not in {row["report_id"] for row in merged_rows(api.ports, run_id)}
+
+
+def test_of_two_reports_that_find_the_same_ended_run_one_starts_and_the_other_merges() -> None:
+    api = Api()
+    prepare(api.ports)
+    terminate(api, send(api.ports, "s", 1).run_id or "")
+    first: list[TakenIn] = []
+    second = send(Meanwhile.on(api.ports, lambda: first.append(send(api.ports, "s", 2))), "s", 3)
+    assert (first[0].merged, second.merged) == (False, True)
+    assert second.run_id == first[0].run_id
+
+
+def test_the_same_report_twice_at_once_is_merged_once() -> None:
+    api = Api()
+    prepare(api.ports)
+    run_id = send(api.ports, "s", 1).run_id or ""
+    api.world.settle()
+
+    def the_same_that_is_taken_in() -> None:
+        send(api.ports, "s", 2)
+        api.world.settle()
+
+    assert send(Meanwhile.on(api.ports, the_same_that_is_taken_in), "s", 2).replayed
+    assert len(merged_rows(api.ports, run_id)) == 1
 
 
 def test_the_run_sees_every_merged_report() -> None:

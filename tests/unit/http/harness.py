@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from casegraph.adapters.component_registry import ComponentRegistry
+from casegraph.application.context import Ports
 from casegraph.local.api_event import to_event
 from casegraph.local.lambda_context import LambdaContext
 from casegraph.runtime.http import HttpApi
@@ -129,6 +130,29 @@ class Api:
     def stored(self) -> tuple[int, int]:
         """How many changes of items and how many blobs there were: a refused request adds none."""
         return len(self.world.site.history.changes), len(self.world.site.blobs.names())
+
+
+class Meanwhile:
+    """A store that lets something happen between what a use case has read and its first transaction."""
+
+    def __init__(self, inner: Any, interruption: Callable[[], object]) -> None:
+        self._inner = inner
+        self._interruption: Callable[[], object] | None = interruption
+
+    @classmethod
+    def on(cls, ports: Ports, interruption: Callable[[], object]) -> Ports:
+        """These ports, with that interruption."""
+        return replace(ports, store=cls(ports.store, interruption))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def transact(self, writes: Any, token: str) -> None:
+        """Interrupt once, then do it."""
+        interruption, self._interruption = self._interruption, None
+        if interruption is not None:
+            interruption()
+        self._inner.transact(writes, token)
 
 
 def review_bundle(key: str = "review_only", queue_id: str = "inbox", **document: Any) -> Json:

@@ -31,7 +31,7 @@ def merge_writes(ports: Ports, head: Head, report_id: str, view: dict[str, Any],
 
 def _on_head(ports: Ports, head: Head, pointer: Pointer) -> Write:
     if pointer.encode() in head.inbox:
-        held = (rules.NOT_TERMINAL, rules.same_merge_epoch(head), rules.inbox_has(pointer.encode()))
+        held = (rules.NOT_TERMINAL, rules.inbox_has(pointer.encode()))
         return Check(head_key(head.run_id), held)
     guards = (rules.NOT_TERMINAL, rules.same_merge_epoch(head), _not_yet_in_inbox(pointer.encode()))
     return append_update(ports, head, pointer, guards)
