@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from casegraph.adapters.recorder_connector import ledger_pk
@@ -32,45 +28,12 @@ from casegraph.local.demo.reports import load_reports
 from casegraph.local.stack import ensure_stack
 from casegraph.runtime.container import build
 from casegraph.runtime.settings import Settings
+from tests.integration.dev_process import DevProcess
 
 KILLS = 4
 # Seconds between two kills: from before the server has answered once to the middle of the reviews.
 BETWEEN = (0.5, 5.0)
 SEED = int(os.environ.get("CASEGRAPH_SIGKILL_SEED", "20261201"))
-
-
-class HandlersProcess:
-    """`casegraph dev` on a local AWS process that is not its own."""
-
-    def __init__(self, state: Path, aws_endpoint: str) -> None:
-        self._state = state
-        self.port = free_port()
-        self._command = [
-            sys.executable, "-m", "casegraph.cli.main", "dev", "--json",
-            "--state", str(state), "--port", str(self.port), "--aws-endpoint", aws_endpoint,
-        ]  # fmt: skip
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        with (self._state / "dev.out").open("ab") as out:
-            self._process = subprocess.Popen(self._command, stdout=out, stderr=out, start_new_session=True)
-
-    def kill(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait(30)
-
-    def wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            assert self._process is not None
-            assert self._process.poll() is None, (self._state / "dev.out").read_text()[-3000:]
-            try:
-                if httpx.get(f"http://127.0.0.1:{self.port}/healthz", trust_env=False).status_code == 200:
-                    return
-            except httpx.HTTPError:
-                time.sleep(0.1)
-        pytest.fail((self._state / "dev.out").read_text()[-3000:])
 
 
 @pytest.fixture
@@ -80,8 +43,8 @@ def cloud(tmp_path: Path) -> Iterator[LocalAws]:
 
 
 @pytest.fixture
-def handlers(tmp_path: Path, cloud: LocalAws) -> Iterator[HandlersProcess]:
-    process = HandlersProcess(tmp_path, cloud.endpoint_url)
+def handlers(tmp_path: Path, cloud: LocalAws) -> Iterator[DevProcess]:
+    process = DevProcess(tmp_path, free_port(), "--aws-endpoint", cloud.endpoint_url)
     process.start()
     process.wait_until_it_answers()
     yield process
@@ -117,12 +80,14 @@ class Player(threading.Thread):
 @pytest.mark.local_aws
 @pytest.mark.timeout(600)
 def test_every_run_reaches_its_outcome_although_the_handlers_are_killed(
-    tmp_path: Path, cloud: LocalAws, handlers: HandlersProcess
+    tmp_path: Path, cloud: LocalAws, handlers: DevProcess
 ) -> None:
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     lines: list[str] = []
-    player = Player(Demo(context.load(tmp_path), load_reports(), say=lines.append, run_seconds=420))
+    player = Player(
+        Demo(context.load(tmp_path / ".casegraph"), load_reports(), say=lines.append, run_seconds=420)
+    )
     player.start()
     for _ in range(KILLS):
         time.sleep(chance.uniform(*BETWEEN))
@@ -135,7 +100,7 @@ def test_every_run_reaches_its_outcome_although_the_handlers_are_killed(
     # The kills hit a demo that was under way.
     assert lines.count("KILLED") == KILLS
     assert any("runs have ended" in line for line in lines[lines.index("KILLED") :])
-    _assert_no_step_twice(context.load(tmp_path), result)
+    _assert_no_step_twice(context.load(tmp_path / ".casegraph"), result)
     _assert_no_message_twice(ensure_stack(cloud.endpoint_url), result)
 
 

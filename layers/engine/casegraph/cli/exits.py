@@ -24,6 +24,10 @@ class Exit(IntEnum):
     NO_CONNECTION = 4
 
 
+# Where a command's `--json` is remembered (output.AsJson), so that its errors are JSON too.
+AS_JSON = "casegraph.as_json"
+
+
 class NotReached(CasegraphError):
     """What was waited for did not come in time."""
 
@@ -38,7 +42,7 @@ class Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except CasegraphError as error:
-            report(error, as_json="--json" in sys.argv)
+            report(error, as_json=ctx.meta.get(AS_JSON, False))
             raise typer.Exit(code_of(error)) from error
 
 

@@ -11,7 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+from casegraph.cli.exits import AS_JSON
+
+
+def _remember(ctx: typer.Context, value: bool) -> bool:
+    ctx.meta[AS_JSON] = value
+    return value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.", callback=_remember)]
 As = Annotated[str | None, typer.Option("--as", help="Act as this person of the context.", metavar="PERSON")]
 
 
