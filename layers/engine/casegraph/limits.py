@@ -85,7 +85,7 @@ MAX_PENDING_EVENTS = 32
 # Nested forks: a step id with names of 100 characters must fit in a sort key of 1,024 bytes.
 MAX_BRANCH_DEPTH = 8
 STEP_ID_MAX_BYTES = 900
-# A page of merged reports that an expression may see; the rest are counted (`run.report_count`).
+# A page of merged reports that an expression may see; the rest are counted in the run's view.
 REPORTS_IN_CONTEXT_MAX = 100
 # protocol.md 5: attempts of an effect, its back-off and the time one call may take.
 MAX_EFFECT_ATTEMPTS = 8

@@ -57,6 +57,7 @@ def test_numbers_that_would_not_come_back_as_sent_are_refused(prepared: Api, num
 def test_half_a_surrogate_pair_is_refused(prepared: Api) -> None:
     refused(prepared, lambda: send(prepared, START % r'{"t": "\ud83d"}'), 400, "malformed_text")
     refused(prepared, lambda: send(prepared, START % r'{"\udc00": 1}'), 400, "malformed_text")
+    refused(prepared, lambda: send(prepared, START % r'{"t": "a\u0000b"}'), 400, "malformed_text")
 
 
 def test_a_body_that_is_not_utf8_is_refused(prepared: Api) -> None:

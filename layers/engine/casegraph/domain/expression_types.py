@@ -50,7 +50,6 @@ RUN_SCHEMA: dict[str, Any] = {
         "authority": {"type": "string"},
         "started_at": {"type": "string"},
         "started_by": {"type": "string"},
-        "report_count": {"type": "integer"},
     },
     "required": [
         "run_id",
@@ -59,7 +58,6 @@ RUN_SCHEMA: dict[str, Any] = {
         "authority",
         "started_at",
         "started_by",
-        "report_count",
     ],
 }
 

@@ -128,3 +128,5 @@ def _check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as exc:
         raise InvalidInput("text in the body holds half of a surrogate pair", "malformed_text") from exc
+    if "\0" in text:  # expressions would see such a text cut off
+        raise InvalidInput("text in the body holds U+0000; leave it out", "malformed_text")

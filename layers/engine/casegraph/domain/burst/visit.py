@@ -89,8 +89,8 @@ class Visit:
         return {f"{name}_digest": value_digest, f"{name}_elsewhere": True}
 
     def evaluate_bool(self, source: str, extra: Mapping[str, Any] | None = None) -> bool:
-        """The truth of one CEL expression of this node's config: exactly true, or not."""
-        return self.evaluate(source, extra) is True
+        """The truth of one CEL expression of this node's config; what is no boolean fails (`expression_not_bool`)."""
+        return self.node.program(source).evaluate_bool({**self.context(), **(extra or {})})
 
     def evaluate(self, source: str, extra: Mapping[str, Any] | None = None) -> Any:
         """The JSON value of one CEL expression of this node's config."""
