@@ -143,7 +143,8 @@ def shard_of(run_id: str) -> int:
 # The attributes a replay of the segments rebuilds; the rest is leases, attempts, wake_at and the inbox.
 FACTS = (
     "outcome", "error_code", "ended_at", "deadline_at", "paused", "attention", "attention_since", "frontier",
-    "closing", "latest", "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "steps", "idle_commits", "digest", "version",
+    "closing", "latest", "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "steps",
+    "idle_commits", "digest", "version",
 )  # fmt: skip
 
 
