@@ -37,10 +37,10 @@ def build_graph(source: Any, folder: Folder) -> None:
     nodes = source.get("nodes")
     folder.places.put("/graph/nodes", Origin(folder.main, ("nodes",)))
     if not isinstance(nodes, dict):
-        if nodes is not None or "nodes" not in source:
-            folder.problem(
-                "missing_field", "/graph/nodes", "`nodes` is a map of nodes by id", "nodes: {review: {...}}"
-            )
+        graph["nodes"] = []
+        code = "invalid_value" if nodes is not None else "missing_field"
+        hint = "nodes: {review: {kind: human_task, ...}}"
+        folder.problem(code, "/graph/nodes", "`nodes` is a map of nodes by id", hint)
         return
     _nodes(nodes, folder, graph, defaults)
 

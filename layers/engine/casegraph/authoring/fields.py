@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from casegraph.authoring.durations import seconds_of, written
@@ -24,9 +25,15 @@ def duration(folder: Folder, value: Any, where: str) -> int | float | None:
 
 
 def unknown_fields(
-    folder: Folder, source: Mapping[str, Any], path: Path, where: str, known: Iterable[str]
+    folder: Folder,
+    source: Mapping[str, Any],
+    path: Path,
+    where: str,
+    known: Iterable[str],
+    *,
+    hints: Mapping[str, str] = MappingProxyType({}),
 ) -> set[str]:
-    """Report the fields that do not exist, with what was probably meant; returns their names."""
+    """Report the fields that do not exist, with what was probably meant (or `hints`); returns their names."""
     names = tuple(known)
     found = {name for name in source if name not in names}
     for name in source:
@@ -36,5 +43,6 @@ def unknown_fields(
         folder.places.put(place, Origin(folder.main, (*path, name), at_key=True))
         better = CANONICAL_FIELDS.get(name)
         hint = f"write `{better}`" if better in names else did_you_mean(name, names)
+        hint = hints.get(name, hint)
         folder.problem("unknown_field", place, f"there is no field {name!r} here", hint, at_key=True)
     return found

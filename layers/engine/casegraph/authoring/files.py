@@ -30,13 +30,13 @@ class Folder:
     problems: list[SourceProblem] = field(default_factory=list)
     places: Places = field(default_factory=Places)
 
-    def source(self, file: str, *, named_at: Place | None = None) -> Source:
-        """A file of the folder. named_at: where it is asked for, for the problem that it is not there."""
+    def source(self, file: str, *, named_at: str = "") -> Source:
+        """A file of the folder. named_at: pointer of what asks for it, for the problem that it is not there."""
         try:
             text = self._text(file)
         except FileNotFoundError:
-            place = named_at or Place(file, 1, 1)
-            source = Source(file, problems=[missing(file, place, self.path)])
+            place = (self.places.find(named_at) if named_at else None) or Place(file, 1, 1)
+            source = Source(file, problems=[missing(file, place, self.path, named_at)])
         except (UnicodeDecodeError, OSError) as exc:
             text = f"it cannot be read as text ({type(exc).__name__})"
             source = Source(file, problems=[SourceProblem("unreadable", Place(file, 1, 1), text)])
@@ -88,8 +88,7 @@ class Folder:
         file = self.reference(schema["$ref"], where)
         if file is None:
             return {}
-        named_at = self.places.find(where)
-        value = self.source(file, named_at=named_at).value
+        value = self.source(file, named_at=where).value
         if (self.path / file).exists():
             self.places.put(where, Origin(file, ()))
         return {} if value is None else value
@@ -117,7 +116,7 @@ class Folder:
         return placed(problem, self.places, self.main)
 
 
-def missing(file: str, place: Place, folder: Path) -> SourceProblem:
+def missing(file: str, place: Place, folder: Path, pointer: str = "") -> SourceProblem:
     text = f"there is no {file} in {folder}"
     hint = "casegraph new workflow NAME makes a folder" if file == SOURCE_FILE else ""
-    return SourceProblem("file_missing", place, text, hint)
+    return SourceProblem("file_missing", place, text, hint, pointer)

@@ -40,12 +40,15 @@ def read_folder(path: Path) -> Folder:
         folder.problems.append(missing(SOURCE_FILE, Place(SOURCE_FILE, 1, 1), base))
         return folder
     source = folder.source(main)
+    misread = {problem.place for problem in source.problems}
     folder.read_parts()
     if main.endswith(YAML_SUFFIXES):
         build_graph(source.value, folder)
     else:
         _canonical(source.value, folder)
-    folder.problems = ordered(folder.problems)
+    # What YAML misread is said once, not again for what came of it.
+    said = [p for p in folder.problems if p.place not in misread or p in source.problems]
+    folder.problems = ordered(said)
     return folder
 
 

@@ -71,7 +71,7 @@ class _Node:
     def build(self) -> dict[str, Any]:
         kind = self.raw.get("kind")
         if kind is None:
-            if "kind" not in self.raw:
+            if self.raw and "kind" not in self.raw:
                 hint = f"kinds: {', '.join(sorted(KINDS))}"
                 self.folder.problem("missing_field", self.where, f"node {self.name!r} has no `kind`", hint)
             return self.node
@@ -80,7 +80,10 @@ class _Node:
         self.node["config"] = config
         if isinstance(kind, str) and kind in KINDS:
             known = (*NODE_FIELDS, *config_fields(kind))
-            unknown = unknown_fields(self.folder, self.raw, self.path, f"{self.where}/config", known)
+            in_with = dict.fromkeys(shorthand_of(kind).in_with, "write it in `with`")
+            unknown = unknown_fields(
+                self.folder, self.raw, self.path, f"{self.where}/config", known, hints=in_with
+            )
             for name in self.raw:
                 if name not in NODE_FIELDS and name not in unknown and self.raw[name] is not None:
                     self._config(kind, name, self.raw[name], config)
@@ -176,7 +179,7 @@ class _Node:
             text = f"{file} would be a second part named {name!r} of {section}"
             self.folder.problem("duplicate_part", where, text, "rename one of the files")
             return name
-        source = self.folder.source(file, named_at=self.folder.places.find(where))
+        source = self.folder.source(file, named_at=where)
         parts[name] = {} if source.value is None else source.value
         self.folder.places.put(pointer(section, name), Origin(file, ()))
         return name

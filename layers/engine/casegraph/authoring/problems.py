@@ -57,7 +57,9 @@ def placed(problem: Problem, places: Places, main_file: str) -> SourceProblem:
         message = message[found.end() :]
     at_key = problem.code in ("unknown_field", "unexpected_field")
     place = places.find(problem.pointer, at_key=at_key, column=column) or Place(main_file, 1, 1)
-    hint = _hint(problem, places)
+    hint = problem.hint
+    if not main_file.endswith(".json"):
+        message, hint = _in_source_words(message), _in_source_words(_hint(problem))
     return SourceProblem(problem.code, place, message, hint, problem.pointer)
 
 
@@ -76,14 +78,18 @@ _IN_SOURCE = {
     "due_seconds": "`due`",
     "for_seconds": "`for`",
 }
+_NAME_PATTERN = "'^[a-z][a-z0-9_]{0,99}$'"
+_NAME_HINT = "lower case letters, digits and _, starting with a letter, at most 100 characters"
 
 
-def _hint(problem: Problem, places: Places) -> str:
-    if not places.files or next(iter(places.files)).endswith(".json"):
-        return problem.hint
+def _hint(problem: Problem) -> str:
     hint = _SOURCE_HINTS.get(problem.code, problem.hint)
     if problem.code == "unwired_port" and hint.startswith("add an edge from "):
         hint = f"add `next: {{{hint.rpartition('.')[2]}: NODE}}`"
+    return hint or (_NAME_HINT if _NAME_PATTERN in problem.message else "")
+
+
+def _in_source_words(text: str) -> str:
     for canonical, source in _IN_SOURCE.items():
-        hint = hint.replace(canonical, source)
-    return hint
+        text = text.replace(canonical, source)
+    return text

@@ -96,7 +96,10 @@ def _read_json(text: str, file: str) -> Source:
 def _original(entry: Entry, read: traps.Repaired) -> Entry:
     if not read.traps:
         return entry
-    return Entry(read.original(entry.key), read.original(entry.value), entry.scalar, entry.inside)
+    start = read.original(entry.value)
+    # The quote was put there here.
+    inside = 0 if any(trap.spot == start for trap in read.traps) else entry.inside
+    return Entry(read.original(entry.key), start, entry.scalar, inside)
 
 
 def _problem(file: str, code: str, spot: Spot, message: str, hint: str = "") -> SourceProblem:

@@ -86,7 +86,7 @@ def _span_at_fault(text: str, fault: YamlInvalid) -> tuple[int, int, int] | None
     """The unquoted expression in or before which the parser stopped: line, start and end column (0-based)."""
     lines = text.split("\n")
     stopped, began = fault.spot, fault.context
-    limits = {stopped.line: stopped.column, began.line: began.column}
+    limits = {began.line: began.column + len(text), stopped.line: stopped.column}
     for number in dict.fromkeys((stopped.line, began.line, stopped.line - 1)):
         if not 1 <= number <= len(lines):
             continue

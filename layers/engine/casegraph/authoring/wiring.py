@@ -1,12 +1,14 @@
 """`next` to edges: a name, a map by port, `"*"`, or nothing (the next node in the file).
 
 A name, and nothing, stand for the ordinary ports: what went wrong (`EXCEPTIONAL_PORTS`) is led on only where the file
-says so, and `error` also by `defaults.on_error`. `"*"` stands for every port that the map does not name. Edges stand in
+says so, and `error` also by `defaults.on_error`. A map that names only such ports leaves the ordinary ones to the next
+node in the file; an empty one wires nothing. `"*"` stands for every port that the map does not name. Edges stand in
 the order of the nodes and of their ports.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +17,7 @@ from casegraph.authoring.files import Folder
 from casegraph.authoring.places import Origin, Path
 from casegraph.authoring.shorthand import EXCEPTIONAL_PORTS
 from casegraph.domain.graph.parser import config_of
+from casegraph.domain.nodes.human_task import PORT_PATTERN
 from casegraph.domain.nodes.registry import KINDS
 
 EVERY_PORT = "*"
@@ -76,7 +79,7 @@ class _Targets:
             self._all(ordinary, given, (*self.path, "next"))
         elif isinstance(given, dict):
             self._map(given, ("next",))
-            if len(ordinary) == 1:
+            if given and set(given) <= EXCEPTIONAL_PORTS:
                 self._fall_through(ordinary)
         elif given is not None:
             self.folder.places.put(f"{self.where}/next", Origin(self.folder.main, (*self.path, "next")))
@@ -99,6 +102,8 @@ class _Targets:
 
     def _all(self, ports: Any, target: str, path: Path) -> None:
         for port in ports:
+            if not re.fullmatch(PORT_PATTERN, port):
+                continue  # the form's outcome is refused by name
             self.found.setdefault(port, (target, path))
 
     def _fall_through(self, ordinary: list[str]) -> None:
