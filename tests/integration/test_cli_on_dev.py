@@ -162,12 +162,10 @@ def test_a_wrong_graph_is_refused_with_file_and_place_and_nothing_is_published(h
     _changed_workflow(folder, key="wrong_notice")
     _edit(folder, "harmless: close_harmless, ", "")
     for command in ("validate", "publish"):
-        problems = casegraph(home, command, "wrong-workflow", code=Exit.REFUSED)["error"]["details"][
-            "problems"
-        ]
-        assert any("harmless" in p["message"] and p["file"].endswith("workflow.json") for p in problems), (
-            problems
-        )
+        refused = casegraph(home, command, "wrong-workflow", code=Exit.REFUSED)["error"]
+        problems = refused["details"]["problems"]
+        places = {p["code"]: (p["file"], p["line"] > 1) for p in problems}
+        assert places["unwired_port"] == ("wrong-workflow/workflow.yaml", True), problems
     assert (
         casegraph(home, "run", "start", "wrong_notice", code=Exit.REFUSED)["error"]["code"]
         == "workflow_not_found"
@@ -207,11 +205,8 @@ def _changed_workflow(folder: Path, key: str = "my_notice") -> None:
     """The change that the tutorial makes."""
     shutil.copytree(EXAMPLE, folder)
     _edit(folder, "key: illegal_content_notice", f"key: {key}")
-    _edit(
-        folder,
-        "    max_visits: 3\n    next: {incomplete: ask_notifier,",
-        f"      {CASE}\n    max_visits: 3\n    {NEXT},",
-    )
+    before = "    max_visits: 3\n    next: {incomplete: ask_notifier"
+    _edit(folder, before, f"      {CASE}\n    max_visits: 3\n    {NEXT}")
     _edit(folder, "  escalate:\n", f"{DECISION}  escalate:\n")
 
 
