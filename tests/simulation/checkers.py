@@ -532,7 +532,7 @@ def everything_comes_to_rest(e: Evidence) -> Faults:
     for item in e.heads():
         head = from_item(item)
         if head.terminal:
-            if head.closing or item.get("claim_id") or item["due_pk"][0] != "g":
+            if head.closing or item["due_pk"][0] != "g":
                 faults.append(f"{head.run_id} is {head.outcome} and not cleaned up: {dict(head.closing)}")
             continue
         if head.paused is not None or head.in_attention:

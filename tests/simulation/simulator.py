@@ -32,11 +32,12 @@ from casegraph.application.start_run import NewRun, start_run
 from casegraph.domain.canonical import digest
 from casegraph.domain.graph.bundle import bundle_digest
 from casegraph.domain.graph.compiled import CompiledGraph, compile_bundle
+from casegraph.domain.head import head_key
 from casegraph.domain.ids import derived_id
 from casegraph.domain.task import OPEN_STATES
 from casegraph.domain.writes import Item
 from casegraph.errors import CasegraphError, Conflict, NodeFailed, Retryable, TooMany
-from casegraph.limits import FAR_FUTURE_AT, JOB_HOLD_MILLISECONDS
+from casegraph.limits import EFFECT_CALL_TIMEOUT_SECONDS, FAR_FUTURE_AT, JOB_HOLD_MILLISECONDS
 from casegraph.testing.history import Fact
 from casegraph.testing.jobs import Message
 from casegraph.testing.lockstep import Killed, Task
@@ -51,7 +52,7 @@ MINUTE = 60_000
 ACTIVE = 30 * MINUTE
 # Long enough for every deadline of every workload to pass.
 DRAIN = 6 * 60 * MINUTE
-MAX_RUNS = 5
+MAX_RUNS = 8
 MAX_WORKERS = 6
 MAX_STEPS = 400_000
 CALLER_TRIES = 12
@@ -120,12 +121,15 @@ class Receiver:
             return self._receive(request, Unknown("no_answer"), applies=True)
         if draw < 0.91:
             return self._receive(request, Unknown("no_answer"), applies=False)
-        if draw < 0.95:
-            arrives = simulator.site.time.at + simulator.rng.randint(0, VISIBILITY_SECONDS * 1000)
+        if draw < 0.96:
+            most = (EFFECT_CALL_TIMEOUT_SECONDS + VISIBILITY_SECONDS) * 1000
+            arrives = simulator.site.time.at + simulator.rng.randint(0, most)
             self._in_flight.append((arrives, request.operation_key))
-            return self._receive(request, Unknown("timeout"), applies=False)
-        applies = draw < 0.98
-        self._receive(request, Unknown("killed"), applies=applies)
+            outcome = self._receive(request, Unknown("timeout"), applies=False)
+            if draw < 0.935:
+                return outcome
+        else:
+            self._receive(request, Unknown("killed"), applies=draw < 0.98)
         raise Killed("the worker died in its call")
 
     def _receive(self, request: EffectRequest, outcome: Outcome, *, applies: bool) -> Outcome:
@@ -190,9 +194,9 @@ class Simulator:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.rng = random.Random(f"scheduler-{seed}")
-        scale = self.rng.choice((0.0, 0.5, 1.0, 2.0, 5.0))
+        rates = Rates().varied(self.rng)
         self.skewed = self.rng.random() < 0.5
-        self.nemesis = RandomNemesis(seed, Rates().scaled(scale))
+        self.nemesis = RandomNemesis(seed, rates)
         self.site = Site(START_AT, seed, self.nemesis, index_lag_milliseconds=20_000)
         self.site.versions = SharedVersions()
         self.site.components = Components(self)
@@ -335,8 +339,9 @@ class Simulator:
         queue.receive(message)
         if message in queue.dead:
             return
-        deadline = self.site.invocation()
         dispatch = message.body["type"] == "deliver_effect"
+        spans = (15_000, 30_000) if dispatch else (20_000, 30_000)
+        deadline = self.site.invocation(self.rng.choice(spans))
 
         def ended(task: Task) -> None:
             _expected(task)
@@ -354,23 +359,35 @@ class Simulator:
     # -- activity ---------------------------------------------------------------------------------------------
 
     def _act(self) -> None:
-        self._next_action = self.site.time.at + round(self.rng.expovariate(1 / 20_000))
-        if not self.runs or (len(self.runs) < MAX_RUNS and self.rng.random() < 0.3):
+        self._next_action = self.site.time.at + self._gap()
+        if not self.runs or (len(self.runs) < MAX_RUNS and self.rng.random() < 0.15):
             self._start()
             return
-        run = self.rng.choice(self.runs)
+        run = self.rng.choice(self._open_runs() if self.rng.random() < 0.9 else self.runs)
         actions: list[tuple[int, Callable[[Run], None]]] = [
-            (30, self._complete),
-            (25, self._send_event),
+            (12, self._complete),
+            (20, self._send_event),
             (12, self._send_by_key),
-            (6, self._pause_run),
-            (9, self._resume_run),
+            (8, self._pause_run),
+            (10, self._resume_run),
             (1, self._terminate_run),
             (6, self._repeat),
-            (6, self._redrive),
+            (20, self._redrive),
         ]
         weights = [weight for weight, _ in actions]
         self.rng.choices([action for _, action in actions], weights)[0](run)
+
+    def _gap(self) -> int:
+        """Milliseconds to the next action: several at once, then a while of nothing, so that races and timers meet."""
+        if self.rng.random() < 0.7:
+            return self.rng.choice((0, 0, 5, 50, 500))
+        return round(self.rng.expovariate(1 / 90_000))
+
+    def _open_runs(self) -> list[Run]:
+        """Runs that have not ended; all of them when none is left."""
+        heads = self.site.store.current
+        open_ = [r for r in self.runs if "outcome" not in heads.get(head_key(r.run_id), {})]
+        return open_ or self.runs
 
     def _client(self, name: str, request: Callable[[Ports], Any], **about: Any) -> None:
         """A request that its caller repeats until it is answered; the answer is a fact of the history."""
@@ -402,7 +419,7 @@ class Simulator:
     def _start(self) -> None:
         number = len(self.runs) + 1
         workload = self.rng.choice(WORKLOADS)
-        run = Run(derived_id("run", self.seed, number), workload, f"key-{self.seed}-{number}")
+        run = Run(derived_id("run", self.seed, number), workload, f"key-{self.seed}-{number // 2}")
         digest_ = _graph(workload.name)[0]
         new = NewRun(run.run_id, workload.name, 1, digest_, "assist", {"key": run.key}, "simulation")
         self.runs.append(run)

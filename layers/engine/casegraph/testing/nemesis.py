@@ -47,15 +47,17 @@ class Rates:
     after: float = 0.01
     kill_before: float = 0.002
     kill_after: float = 0.002
-    stall: float = 0.001
+    stall: float = 0.002
     job_lost: float = 0.05
     job_doubled: float = 0.05
     job_late: float = 0.1
     index_lag: float = 0.2
 
-    def scaled(self, by: float) -> Rates:
-        """Every chance multiplied, at most one half."""
-        return Rates(**{f.name: min(0.5, getattr(self, f.name) * by) for f in fields(self)})
+    def varied(self, draw: random.Random) -> Rates:
+        """Each chance multiplied by a drawn factor: some seeds are all kills, some all lost replies, some calm."""
+        strength = draw.choice((0.0, 1.0, 1.0, 3.0))
+        factors = {f.name: strength * draw.choice((0.0, 1.0, 2.0, 6.0)) for f in fields(self)}
+        return Rates(**{name: min(0.4, getattr(self, name) * by) for name, by in factors.items()})
 
 
 def _weight(call: Call) -> float:

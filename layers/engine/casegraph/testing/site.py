@@ -97,7 +97,7 @@ class Site:
         """Publish a canonical bundle. Raises `InvalidInput("graph_invalid")` with every problem."""
         self._published += 1
         done = publish(
-            self.worker("publisher"),
+            self.worker(f"publisher-{self._published}"),
             _NoComponents(),
             bundle["graph"]["key"],
             dict(bundle),
