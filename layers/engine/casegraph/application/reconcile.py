@@ -67,9 +67,10 @@ def _guarded(ports: Ports, swept: Swept, work: object) -> None:
     assert callable(work)
     try:
         work()
-    except CasegraphError as failure:
+    except Exception as failure:  # noqa: BLE001 - one item that shows a bug must not hide the others
         swept.failed += 1
-        ports.journal.event("reconcile_item_failed", code=failure.code)
+        code = failure.code if isinstance(failure, CasegraphError) else type(failure).__name__
+        ports.journal.event("reconcile_item_failed", code=code)
 
 
 def _due_keys(ports: Ports, pk: str, high: int) -> list[Key]:
@@ -115,6 +116,8 @@ def _hint_run(ports: Ports, item: Item, now: int, swept: Swept) -> None:
     cleanup = head.terminal and bool(head.closing)
     if head.wake_at is None or (head.stopped and not cleanup):
         return
+    if head.wake_at > now + JOB_HOLD_MILLISECONDS:
+        return  # the index lagged: it has moved on
     if head.lease_until is not None and head.lease_until > now:
         return
     if now - SWEEP_OVERDUE_MILLISECONDS < head.wake_at <= now and head.attempts == 0:
@@ -144,7 +147,7 @@ def _sweep_effects(ports: Ports, shard: int, swept: Swept) -> None:
 
 
 def _hint_effect(ports: Ports, item: Item, now: int, swept: Swept) -> None:
-    if item["state"] not in ("pending", "applying"):
+    if item["state"] not in ("pending", "applying") or item["available_at"] > now + JOB_HOLD_MILLISECONDS:
         return
     if now - SWEEP_OVERDUE_MILLISECONDS < item["available_at"] <= now and item["attempts"] == 0:
         return
