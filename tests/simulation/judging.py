@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from casegraph.domain.head import HEAD_SK
+from casegraph.testing.world import World
 from tests.simulation.checkers import Evidence, judge
 from tests.simulation.simulator import Simulator
 
@@ -28,3 +30,25 @@ def faults_of_seed(seed: int) -> list[str]:
     simulator = Simulator(seed)
     simulator.run()
     return judge(evidence_of(simulator))
+
+
+def faults_of_world(world: World) -> list[str]:
+    """Judge a test world whose connectors are scripted ones."""
+    site = world.site
+    connectors = {c.connector_id.removesuffix("-mail"): c for c in world.connectors}
+    graphs = {
+        item["run_id"]: site.versions.graph(item["digest"])
+        for key, item in site.memory.items().items()
+        if key.sk == HEAD_SK
+    }
+    evidence = Evidence(
+        history=site.history,
+        items=site.memory.items(),
+        now=site.time.at,
+        run_ids=list(graphs),
+        received={name: c.received for name, c in connectors.items()},
+        applied={name: c.times for name, c in connectors.items()},
+        log=site.notes.events,
+        graphs=graphs,
+    )
+    return judge(evidence)

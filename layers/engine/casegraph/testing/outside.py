@@ -63,6 +63,7 @@ class ScriptedConnector:
     """A connector whose outcomes are told in advance; the last one is repeated.
 
     Its receiver deduplicates by operation key when `deduplicates` (the `idempotent` class), and can be asked.
+    received: every call; applied: result by operation key; times: how often each key was applied.
     An `Unknown` outcome reaches the receiver or not: `unknown_applies`.
     """
 
@@ -74,6 +75,7 @@ class ScriptedConnector:
     unknown_applies: bool = True
     received: list[Received] = field(default_factory=list)
     applied: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
 
     def deliver(self, request: EffectRequest) -> Outcome:
         """See `Connector.deliver`."""
@@ -102,6 +104,7 @@ class ScriptedConnector:
         applied = applies and not known
         if applied:
             self.applied[request.operation_key] = result
+            self.times[request.operation_key] = self.times.get(request.operation_key, 0) + 1
         self.received.append(
             Received(
                 self.time.at, self.connector_id, request.effect_id, request.operation_key, request.attempt,

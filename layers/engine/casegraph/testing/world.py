@@ -61,6 +61,7 @@ class World:
         self, start: str = "2026-01-01T00:00:00Z", seed: object = 1, nemesis: Nemesis | None = None
     ) -> None:
         self.site = Site(epoch_milliseconds(start), seed, nemesis)
+        self.connectors: list[ScriptedConnector] = []
         self._workers = 0
         self._requests = 0
         self._ticked_at = self.site.time.at
@@ -83,6 +84,7 @@ class World:
         if use is not None:
             self.site.connectors.register(connector_id, use)
         scripted = ScriptedConnector(connector_id, self.site.time, **options)
+        self.connectors = [c for c in self.connectors if c.connector_id != connector_id] + [scripted]
         if outcomes:
             scripted.outcomes = list(outcomes)
         if use is None:
@@ -149,7 +151,7 @@ class World:
 
     def tasks(self, run: str) -> list[Item]:
         """The run's open tasks, oldest first."""
-        rows = [row for row in rows_of(self.ports(), run, "TASK#") if row["state"] in OPEN_STATES]
+        rows = [row for row in rows_of(self.site.reader(), run, "TASK#") if row["state"] in OPEN_STATES]
         return sorted(rows, key=lambda row: (row["created_at"], row["sk"]))
 
     def complete(self, task: Item, by: str, response: dict[str, Any]) -> Item:
@@ -174,7 +176,7 @@ class World:
 
     def run(self, run: str) -> RunView:
         """What the run looks like now."""
-        return view_run(self.site.worker("view"), run)
+        return view_run(self.site.reader(), run)
 
     # -- time -------------------------------------------------------------------------------------------------
 
