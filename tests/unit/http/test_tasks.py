@@ -74,6 +74,21 @@ def test_next_hands_out_each_task_once(api: Api) -> None:
     assert {task["task_id"] for task in given[:-1]} == tasks
 
 
+def test_a_repeated_request_for_the_next_task_gives_the_same_one_while_it_is_held(api: Api) -> None:
+    for number in range(3):
+        open_task(api, f"s{number}")
+
+    def ask(key: str, by: Any = ANNA) -> Json:
+        task: Json = api.ok("POST", "/v1/tasks/next", {"queue_id": "inbox"}, by=by, key=key)["task"]
+        return task
+
+    first = ask("one")
+    assert ask("one")["task_id"] == first["task_id"]
+    assert len({first["task_id"], ask("two")["task_id"], ask("one", BEN)["task_id"]}) == 3
+    complete(api, first["task_id"], first["generation"])
+    assert api.ok("POST", "/v1/tasks/next", {"queue_id": "inbox"}, by=ANNA, key="one")["task"] is None
+
+
 def test_next_gives_again_what_a_person_let_expire(api: Api) -> None:
     task_id = open_task(api)
     claim(api, task_id)

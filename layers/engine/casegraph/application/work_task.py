@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently, transact, write
 from casegraph.application.tasks import read_again, refusal, task_key
 from casegraph.domain import rules, task
+from casegraph.domain.canonical import digest
 from casegraph.domain.head import head_key
 from casegraph.domain.task import open_rank, queue_pk
 from casegraph.domain.writes import Check, Item, Table, Update
@@ -15,21 +18,37 @@ from casegraph.limits import CLOCK_SKEW_MILLISECONDS, QUEUE_SHARDS, TASK_CANDIDA
 Entry = tuple[str, str, str]
 
 
-def next_task(ports: Ports, queue_id: str, person: str) -> Item | None:
+def next_task(ports: Ports, queue_id: str, person: str, idempotency_key: str = "") -> Item | None:
     """Claim the most urgent task of a queue that nobody works on; None when there is none.
 
     Reads up to 20, takes one at random inside the top priority (two people asking at once rarely want the same), and
-    goes on with the next when another was faster.
+    goes on with the next when another was faster. Asked again under the same idempotency key while the claim lasts, it
+    gives the task that it gave (best effort: the index may lag).
     """
+    request = digest([queue_id, person, idempotency_key])[-32:] if idempotency_key else ""
+    given = _given_before(ports, person, request) if request else None
+    if given is not None:
+        return given
     candidates = _candidates(ports, queue_id)
     while candidates:
         chosen = _pick(ports, candidates)
         candidates.remove(chosen)
         try:
-            return claim(ports, chosen, person)
+            return claim(ports, chosen, person, request)
         except Conflict:
             continue
     return None
+
+
+def _given_before(ports: Ports, person: str, request: str) -> Item | None:
+    """The task that this very request was given and still holds."""
+    pk, now = f"person#{person}", ports.clock.now()
+    page = patiently(
+        ports,
+        lambda: ports.store.query_index(Table.RUNS, "person_tasks", pk, low=now, limit=TASK_CANDIDATES),
+    )
+    rows = read_again(ports, [("", item["pk"], item["sk"]) for item in page.items])
+    return next((row for row in rows.values() if row.get("claim_request") == request), None)
 
 
 def _pick(ports: Ports, candidates: list[Item]) -> Item:
@@ -75,13 +94,14 @@ def _read(ports: Ports, queue_id: str, shard: int, low: str, high: str) -> list[
     return [(item["task_rank"], item["pk"], item["sk"]) for item in page.items]
 
 
-def claim(ports: Ports, item: Item, person: str) -> Item:
-    """Give a task to a person, if its run still waits for it. The task's row afterwards.
+def claim(ports: Ports, item: Item, person: str, request: str = "") -> Item:
+    """Give a task to a person, if its run still waits for it. The task's row afterwards. request: of `next_task`.
 
     Raises `Conflict` that names who holds or decided it, or what the run did meanwhile.
     """
     key = task_key(item)
     update = task.claim(key, item, person, ports.clock.now())
+    update = replace(update, set={**update.set, ("claim_request",): request})
     wanted = (rules.NOT_TERMINAL, rules.token_open(item["token_key"]))
     try:
         transact(ports, [update, Check(head_key(item["run_id"]), wanted)])

@@ -61,6 +61,8 @@ METRICS: dict[str, Metric] = {
     "job_nothing_due": Metric("Count", "Jobs that found nothing to do: late or doubled hints."),
     "job_send_failed": Metric("Count", "Hints that could not be sent; the sweep finds what they were for."),
     "release_failed": Metric("Count", "Leases that could not be given back; they expire."),
-    "waits_overdue": Metric("Count", "Due runs that are late by more than a minute, as the last sweep saw them."),
+    "waits_overdue": Metric(
+        "Count", "Due runs that are late by more than a minute, as the last sweep saw them."
+    ),
     "due_lag_seconds": Metric("Seconds", "How late the oldest due run is."),
 }

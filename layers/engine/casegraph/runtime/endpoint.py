@@ -24,6 +24,7 @@ class IdempotencyKey(Enum):
     """Whether a route takes the header `Idempotency-Key`."""
 
     REQUIRED = "required"
+    OPTIONAL = "optional"
     UNUSED = "unused"
 
 
@@ -98,8 +99,8 @@ def post(
     run: Callable[[Call], Reply],
     *,
     creates: bool = False,
+    key: IdempotencyKey = IdempotencyKey.UNUSED,
     max_bytes: int = BODY_MAX_BYTES,
 ) -> Route:
     """A change; one that creates, or that has no identity of its own, needs an `Idempotency-Key`."""
-    key = IdempotencyKey.REQUIRED if creates else IdempotencyKey.UNUSED
-    return Route("POST", path, run, key, max_bytes)
+    return Route("POST", path, run, IdempotencyKey.REQUIRED if creates else key, max_bytes)

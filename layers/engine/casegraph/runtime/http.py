@@ -130,6 +130,8 @@ def _idempotency_key(route: Route, event: Mapping[str, Any]) -> str:
         return ""
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     key = str(headers.get("idempotency-key", "")).strip()
+    if not key and route.idempotency_key is IdempotencyKey.OPTIONAL:
+        return ""
     if not key:
         raise InvalidInput(
             "the header Idempotency-Key is missing; send a fresh one with each new request, the same with a retry",

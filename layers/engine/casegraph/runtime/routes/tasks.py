@@ -7,7 +7,7 @@ from typing import Any
 from casegraph.application import cursors, tasks, work_task
 from casegraph.application.complete_task import Completion, complete_task
 from casegraph.domain.writes import Item
-from casegraph.runtime.endpoint import Call, Reply, get, post
+from casegraph.runtime.endpoint import Call, IdempotencyKey, Reply, get, post
 from casegraph.runtime.models import Body, Generation, Listing, ObjectId
 
 
@@ -67,7 +67,7 @@ def hand_out(call: Call) -> Reply:
     """Claim the most urgent task of a queue; `task` is null when there is none."""
     body = call.body(NextBody)
     call.queue_exists(body.queue_id)
-    task = work_task.next_task(call.ports, body.queue_id, call.principal.subject)
+    task = work_task.next_task(call.ports, body.queue_id, call.principal.subject, call.idempotency_key)
     return Reply({"task": None if task is None else _view(call, task)})
 
 
@@ -106,7 +106,7 @@ def complete(call: Call) -> Reply:
 
 ROUTES = (
     get("/v1/tasks", index),
-    post("/v1/tasks/next", hand_out),
+    post("/v1/tasks/next", hand_out, key=IdempotencyKey.OPTIONAL),
     get("/v1/tasks/{task_id}", show),
     post("/v1/tasks/{task_id}/claim", claim),
     post("/v1/tasks/{task_id}/heartbeat", heartbeat),
