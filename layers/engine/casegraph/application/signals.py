@@ -65,6 +65,7 @@ def _shifted(failure: Any) -> Any:
 def append_update(ports: Ports, head: Head, pointer: Pointer, guards: tuple[Rule, ...] = ()) -> Update:
     """The append to the inbox: with `wake_at = min(wake_at, now)` on a run that may run, without it otherwise."""
     sizes = (rules.same_inbox(head), rules.same_buffered(head)) if pointer.kind == EVENT else ()
+    later = (rules.same_wake(head),) if pointer.effective_at is not None else ()
     values: dict[Path, Any] = {}
     if not head.stopped:
         at = max(ports.clock.now(), pointer.effective_at or 0)
@@ -72,7 +73,7 @@ def append_update(ports: Ports, head: Head, pointer: Pointer, guards: tuple[Rule
         values = {("wake_at",): wake_at, ("due_at",): wake_at, ("due_pk",): due_class(head)[0]}
     return Update(
         head_key(head.run_id),
-        (rules.ITEM_EXISTS, rules.same_flags(head), *sizes, *guards),
+        (rules.ITEM_EXISTS, rules.same_flags(head), *sizes, *later, *guards),
         set=values,
         append={("inbox",): [pointer.encode()]},
     )

@@ -111,6 +111,16 @@ def same_flags(head: Head) -> Rule:
     )
 
 
+def same_wake(head: Head) -> Rule:
+    """The next instant is the one that was read."""
+    condition = Absent(("wake_at",)) if head.wake_at is None else Compare(("wake_at",), "=", head.wake_at)
+    return Rule(
+        "same_wake",
+        condition,
+        "a pointer of later effect wakes the run later: it must not undo a wake that came in between",
+    )
+
+
 def inbox_has(pointer: str) -> Rule:
     """The inbox holds this pointer."""
     return Rule(
