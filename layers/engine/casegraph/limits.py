@@ -87,6 +87,8 @@ MAX_BRANCH_DEPTH = 8
 STEP_ID_MAX_BYTES = 900
 # A page of merged reports that an expression may see; the rest are counted in the run's view.
 REPORTS_IN_CONTEXT_MAX = 100
+# Polls of one enrichment: a week of them every ten minutes; each is a burst of its own.
+MAX_POLL_ATTEMPTS = 1_000
 # protocol.md 5: attempts of an effect, its back-off and the time one call may take.
 MAX_EFFECT_ATTEMPTS = 8
 # Lookups without an answer before a person is asked: with the back-off below, about half an hour.

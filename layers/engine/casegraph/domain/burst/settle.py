@@ -10,6 +10,7 @@ from casegraph.domain.head import row_key
 from casegraph.domain.nodes.actions import (
     Action,
     Arrive,
+    AskAgain,
     CallComponent,
     Done,
     EndBranch,
@@ -37,6 +38,9 @@ def apply_action(visit: Visit, action: Action) -> None:
             _wait(visit, action)
         case CallComponent():
             _call(visit, action)
+        case AskAgain():
+            waiting = Token(TokenStatus.BACKOFF, action.at, visit.token.attempt)
+            visit.draft.change(visit.place.key, waiting)
         case Fork():
             _fork(visit, action)
         case Arrive():

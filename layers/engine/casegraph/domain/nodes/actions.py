@@ -68,6 +68,13 @@ class CallComponent:
 
 
 @dataclass(frozen=True, slots=True)
+class AskAgain:
+    """The answer is not yet the one that is waited for: enter the node again at `at` (epoch ms)."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fork:
     """One token per branch port."""
 
@@ -99,4 +106,6 @@ class StayWaiting:
     """The signal changes nothing here."""
 
 
-Action = Done | Failed | Wait | CallComponent | Fork | Arrive | EndBranch | NeedsAttention | StayWaiting
+Action = (
+    Done | Failed | Wait | CallComponent | AskAgain | Fork | Arrive | EndBranch | NeedsAttention | StayWaiting
+)

@@ -22,11 +22,14 @@ Expected = Literal["bool", "string", "number", "timestamp", "list", "any"]
 
 @dataclass(frozen=True, slots=True)
 class ExpressionUse:
-    """A CEL expression in a node: where it stands (JSON pointer from the node), its text and what it must give."""
+    """A CEL expression in a node: where it stands (JSON pointer from the node), its text and what it must give.
+
+    roots: what it may name besides the context that every expression has."""
 
     pointer: str
     source: str
     expected: Expected
+    roots: tuple[str, ...] = ("node_input",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def _of_nodes(subject: Subject, use: Use, fault: Any) -> Problem | None:
 
 def _roots(use: Use) -> Iterator[Problem]:
     assert use.program is not None
-    available = AVAILABLE if use.mapping else (*AVAILABLE, "node_input")
+    available = (*AVAILABLE, *use.roots)
     for root in sorted(use.program.roots - set(available)):
         text = f"{root!r} has no value here"
         yield Problem("expression_root_unavailable", use.pointer, text, f"here are: {', '.join(available)}")

@@ -15,13 +15,13 @@ from casegraph.domain.nodes.kind import Expected, Input, Schema
 
 @dataclass(frozen=True)
 class Use:
-    """An expression of a node, with its program (None when it does not compile)."""
+    """An expression of a node, with its program (None when it does not compile) and the roots of its own place."""
 
     node: int
     pointer: str
     source: str
     expected: Expected
-    mapping: bool
+    roots: tuple[str, ...]
     program: Program | None
 
 
@@ -107,10 +107,10 @@ class Subject:
     def _uses(self, number: int, node: ParsedNode) -> Iterator[Use]:
         for name, source in node.node.input_mapping.items():
             expected = self._expected_input(node, name)
-            yield _use(number, f"{node.pointer}/input_mapping/{name}", source, expected, mapping=True)
+            yield _use(number, f"{node.pointer}/input_mapping/{name}", source, expected, ())
         if node.kind is not None and node.config is not None:
             for use in node.kind.expressions(node.config):
-                yield _use(number, node.pointer + use.pointer, use.source, use.expected, mapping=False)
+                yield _use(number, node.pointer + use.pointer, use.source, use.expected, use.roots)
 
     def inputs(self, node: ParsedNode) -> tuple[Input, ...] | None:
         """The names that a node's kind reads from `input_mapping`; None: any."""
@@ -132,9 +132,9 @@ class Subject:
         return node.kind.port_output(node.config, self.bundle, port)
 
 
-def _use(number: int, pointer: str, source: str, expected: Expected, *, mapping: bool) -> Use:
+def _use(number: int, pointer: str, source: str, expected: Expected, roots: tuple[str, ...]) -> Use:
     try:
         program = compile_program(source)
     except ExpressionInvalid:
         program = None
-    return Use(number, pointer, source, expected, mapping, program)
+    return Use(number, pointer, source, expected, roots, program)
