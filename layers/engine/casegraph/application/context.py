@@ -19,7 +19,10 @@ from casegraph.application.versions import Versions
 
 @dataclass(frozen=True)
 class Ports:
-    """The outside, as the use cases see it. installation_id stands on every record."""
+    """The outside, as the use cases see it. installation_id stands on every record.
+
+    read_threads: how many index shards a list reads at the same time; 1 keeps a simulation deterministic.
+    """
 
     store: ItemStore
     blobs: BlobStore
@@ -31,3 +34,4 @@ class Ports:
     journal: Journal
     versions: Versions
     installation_id: str = "default"
+    read_threads: int = 1

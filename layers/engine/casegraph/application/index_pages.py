@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
 from casegraph.application.ports import Page
 from casegraph.domain.writes import Item, Key, Table
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,18 @@ class Entry:
         return (self.at, self.key.pk, self.key.sk)
 
 
+def each_shard(ports: Ports, shards: Iterable[S], read: Callable[[S], T]) -> list[T]:
+    """What `read` gives for each shard, in their order; several are read at once where the ports allow it."""
+    if ports.read_threads == 1:
+        return [read(shard) for shard in shards]
+    with ThreadPoolExecutor(ports.read_threads) as pool:
+        return list(pool.map(read, shards))
+
+
 def newest(ports: Ports, index: ShardedIndex, before: tuple[int, str, str] | None, limit: int) -> list[Entry]:
     """The `limit` newest entries before a position, newest first. The index may lag; read the items again."""
-    found: list[Entry] = []
-    for pk in index.pks:
-        found.extend(_newest_of_shard(ports, index, pk, before, limit))
+    pages = each_shard(ports, index.pks, lambda pk: _newest_of_shard(ports, index, pk, before, limit))
+    found = [entry for page in pages for entry in page]
     found.sort(key=lambda entry: entry.position, reverse=True)
     return found[:limit]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from casegraph.application import payloads
 from casegraph.application.context import Ports
+from casegraph.application.index_pages import each_shard
 from casegraph.application.persistence import patiently
 from casegraph.domain.head import row_key
 from casegraph.domain.ids import parse_public_id, public_id
@@ -107,10 +108,10 @@ def list_tasks(
     """Open and claimed tasks of a queue in order of rank, from the index over its shards, each read again strongly."""
     entries: list[tuple[str, str, str]] = []
     low = None if after is None else after[0]
-    for shard in range(QUEUE_SHARDS):
-        entries.extend(
-            e for e in _ranked(ports, queue_id, shard, low, limit + 1) if after is None or e > after
-        )
+    for found in each_shard(
+        ports, range(QUEUE_SHARDS), lambda n: _ranked(ports, queue_id, n, low, limit + 1)
+    ):
+        entries.extend(e for e in found if after is None or e > after)
     entries.sort()
     page = entries[:limit]
     rows = read_again(ports, page)

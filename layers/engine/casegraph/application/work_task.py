@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from casegraph.application.context import Ports
+from casegraph.application.index_pages import each_shard
 from casegraph.application.persistence import patiently, transact, write
 from casegraph.application.tasks import read_again, refusal, task_key
 from casegraph.domain import rules, task
@@ -61,8 +62,9 @@ def _candidates(ports: Ports, queue_id: str) -> list[Item]:
     now = ports.clock.now()
     open_entries: list[Entry] = []
     expired: list[Entry] = []
-    for shard in range(QUEUE_SHARDS):
-        found = _shard_entries(ports, queue_id, shard, now)
+    for found in each_shard(
+        ports, range(QUEUE_SHARDS), lambda shard: _shard_entries(ports, queue_id, shard, now)
+    ):
         open_entries.extend(e for e in found if e[0].startswith("0#"))
         expired.extend(e for e in found if e[0].startswith("1#"))
     entries = sorted(open_entries)[:TASK_CANDIDATES] + sorted(expired)[:TASK_CANDIDATES]

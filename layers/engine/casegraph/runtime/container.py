@@ -20,6 +20,9 @@ from casegraph.runtime.settings import Settings
 # Hosts that a connector of the local run may call: it is the developer's own machine.
 _LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
+# A list over 32 or 64 shards in a few round trips; well below the connections of the client.
+_READ_THREADS = 8
+
 
 @dataclass(frozen=True)
 class Container:
@@ -61,5 +64,6 @@ def build(settings: Settings) -> Container:
         journal=journal,
         versions=StoredVersions(store, blobs),
         installation_id=settings.installation_id,
+        read_threads=_READ_THREADS,
     )
     return Container(settings, ports, journal, components)
