@@ -6,6 +6,8 @@ from typing import Any
 
 from casegraph.testing.bundles import JsonObject, bundle, form, node
 
+__all__ = ["node"]
+
 ANY_OBJECT: JsonObject = {"type": "object"}
 FORMS = {"review": form("accept", "reject")}
 MESSAGES = {"note": {"subject": "About {{key}}", "body": "Your case {{key}} moved on.", "language": "en"}}

@@ -6,8 +6,8 @@ import pytest
 
 from casegraph.adapters.sizes import item_size
 from casegraph.application import commit, control_run
-from casegraph.application.control_run import Control, pause, resume
 from casegraph.application.context import Ports
+from casegraph.application.control_run import Control, pause, resume
 from casegraph.application.intake_report import NewReport, intake_report, queue_of, report_key
 from casegraph.application.signals import append_update
 from casegraph.application.subjects import subject_pk
