@@ -17,14 +17,12 @@ def log_to_file(path: Path) -> TextIO:
     ours = logging.StreamHandler(file)
     ours.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger("casegraph.local").addHandler(ours)
+    terminals = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
     for logger in _loggers():
         for handler in logger.handlers:
-            if isinstance(handler, logging.StreamHandler) and handler.stream in _TERMINALS:
+            if isinstance(handler, logging.StreamHandler) and handler.stream in terminals:
                 handler.setStream(file)
     return file
-
-
-_TERMINALS = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
 
 
 def _loggers() -> list[logging.Logger]:
