@@ -6,9 +6,11 @@ import typer
 
 from casegraph.cli import (
     authoring,
+    cases,
     connector,
     demo,
     dev,
+    draw,
     event,
     identity,
     queue,
@@ -33,6 +35,8 @@ app.command("dev")(dev.dev)
 app.command("build")(authoring.build)
 app.command("fmt")(authoring.fmt)
 app.command("validate")(authoring.validate)
+app.command("draw")(draw.draw)
+app.command("test")(cases.run_cases)
 app.command("publish")(workflow.publish)
 app.command("me")(identity.me)
 app.command("use")(identity.use)
