@@ -72,10 +72,12 @@ def _listener(draft: Draft, pointer: Pointer) -> str | None:
 
 
 def listens(draft: Draft, node: int, match: str, pointer: Pointer) -> bool:
-    """Whether an open wait at this node, under this correlation hash, takes this event."""
+    """Whether an open wait at this node, under this correlation hash, takes this event.
+
+    An event that was sent to the run itself and names no key fits any wait of its type."""
     compiled = draft.graph.nodes[node]
     types: tuple[str, ...] = getattr(compiled.config, "event_types", ())
-    return pointer.event_type in types and (not match or match == pointer.match)
+    return pointer.event_type in types and (not match or pointer.match in ("", match))
 
 
 def resume_step(draft: Draft, knowledge: Knowledge, step: str, signal: Resumption) -> None:
