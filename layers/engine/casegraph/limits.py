@@ -126,6 +126,21 @@ FORM_MAX_OUTCOMES = 64
 # items that COMMIT_MAX_ITEMS leaves of what DynamoDB takes.
 WAIT_MAX_EVENT_TYPES = 8
 
+# -- drawing ------------------------------------------------------------------------------------------------------
+# A person reads a box at a glance: longer ids are broken, longer port names cut, more ports counted.
+DRAWING_ID_LINE_CHARACTERS = 24
+DRAWING_LABEL_LINE_CHARACTERS = 26
+DRAWING_LABEL_LINES = 5
+# Nodes side by side: ten boxes are as wide as two screens. Graphs of more than a hundred nodes get more.
+DRAWING_LAYER_MIN_NODES = 10
+# Lanes of long lines in the whole picture; beyond, the longest lines are cut. Measured: 20,000 lay out in seconds.
+DRAWING_MAX_LANES = 20_000
+# Sweeps that order a small graph, and items and links that all sweeps of a large one may touch.
+DRAWING_SWEEPS = 24
+DRAWING_ORDER_WORK = 120_000
+# Level lines between two layers whose order is improved pair by pair.
+DRAWING_SORTED_TRACKS = 120
+
 # -- intake and people ----------------------------------------------------------------------------------------------
 # domain.md 3.1: a report's free text has up to 20,000 bytes; with context it still fits inline in one item.
 REPORT_CONTENT_MAX_BYTES = 65_536

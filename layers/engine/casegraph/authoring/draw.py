@@ -97,7 +97,9 @@ def _is_troubled(edge: DrawnEdge) -> bool:
 
 
 def _line(points: tuple[Point, ...]) -> str:
-    """The points as path data, corners rounded. Drawn from the target, dashes of lines that run together fall together."""
+    """The points as path data, corners rounded.
+
+    Drawn from the target, so that the dashes of lines that run together fall together."""
     x, y = points[0]
     data = [f"M{x} {y}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
