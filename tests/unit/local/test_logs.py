@@ -13,10 +13,9 @@ from casegraph.local.logs import log_to_file
 
 
 @pytest.fixture
-def logger(capsys: pytest.CaptureFixture[str]) -> Iterator[logging.Logger]:
+def logger() -> Iterator[logging.Logger]:
     made = logging.getLogger("a-handler-of-the-test")
     made.propagate = False
-    made.addHandler(logging.StreamHandler(sys.stdout))
     yield made
     made.handlers.clear()
     logging.getLogger("casegraph.local").handlers.clear()
@@ -25,6 +24,7 @@ def logger(capsys: pytest.CaptureFixture[str]) -> Iterator[logging.Logger]:
 def test_what_went_to_the_terminal_goes_to_the_file(
     logger: logging.Logger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    logger.addHandler(logging.StreamHandler(sys.stdout))
     file = log_to_file(tmp_path / "new" / "handlers.log")
     logger.warning("a line of a handler")
     logging.getLogger("casegraph.local").warning("a line of ours")
