@@ -8,13 +8,13 @@ Breaks without: walk._or_buffered, rules.same_inbox (the race with the commit), 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from casegraph.testing.view import RunView
 from casegraph.testing.world import World
 from tests.protocol.graphs import listener
 from tests.protocol.kit import Bench
+from tests.scenarios.moments import at_call, calls_of_first_burst
 
 TO_THE_RUN, BY_KEY = "to the run", "by key"
 GRAPHS = {TO_THE_RUN: listener(), BY_KEY: listener(correlation_key="input.key")}
@@ -47,38 +47,21 @@ def test_an_event_by_key_that_came_before_the_run_itself_is_kept_for_it() -> Non
     assert bench.world.run(run).state == "succeeded"
 
 
-def calls_of_the_opening_burst(how: str) -> list[str]:
+def open_the_wait_with_an_event_at(number: int, how: str) -> RunView:
     bench = Bench(GRAPHS[how])
     run = bench.start()
-    calls: list[str] = []
-    bench.advance(run, bench.site.worker("opening", pause=calls.append))
-    return calls
+    worker = bench.site.worker("opening", pause=at_call(number, lambda: send(bench.world, run, how)))
+    bench.advance(run, worker)
+    bench.world.settle()
+    return bench.world.run(run)
 
 
 @pytest.mark.parametrize("how", GRAPHS)
 def test_an_event_between_any_two_calls_of_the_opening_burst_is_taken_once(how: str) -> None:
-    calls = calls_of_the_opening_burst(how)
+    calls = calls_of_first_burst(Bench(GRAPHS[how]))
     assert "store.transact" in calls
-    for number in range(1, len(calls) + 1):
-        bench = Bench(GRAPHS[how])
-        run = bench.start()
-        bench.advance(
-            run, bench.site.worker("opening", pause=at(number, lambda: send(bench.world, run, how)))
-        )
-        bench.world.settle()
-        view = bench.world.run(run)
-        assert view.state == "succeeded", f"the event before call {number} ({calls[number - 1]}) was lost"
+    for number, name in enumerate(calls, start=1):
+        view = open_the_wait_with_an_event_at(number, how)
+        assert view.state == "succeeded", f"the event before call {number} ({name}) was lost"
         assert view.output["listen"]["payload"] == {"again": False}
-        assert view.head.buffered == () and view.head.inbox == ()
-
-
-def at(number: int, do: Callable[[], None]) -> Callable[[str], None]:
-    """What happens just before the n-th call of a worker."""
-    seen: list[str] = []
-
-    def pause(name: str) -> None:
-        seen.append(name)
-        if len(seen) == number:
-            do()
-
-    return pause
+        assert (view.head.buffered, view.head.inbox) == ((), ())
