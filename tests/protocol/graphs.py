@@ -112,7 +112,9 @@ def sleeper(seconds: float) -> JsonObject:
     return graph("sleeper", [rest("rest", seconds)], ["start.success > rest", "rest.completed > end"])
 
 
-def fork(mode: str, branches: dict[str, JsonObject], then: list[JsonObject] | None = None) -> JsonObject:
+def fork(
+    mode: str, branches: dict[str, JsonObject], then: list[JsonObject] | None = None, **more: Any
+) -> JsonObject:
     """A fork with one node per branch, joined by `mode`, then optional nodes in a row."""
     nodes = [node("fork", "parallel", {"branches": list(branches)}), *branches.values()]
     nodes += [node("join", "join", {"mode": mode}), *(then or [])]
@@ -125,7 +127,7 @@ def fork(mode: str, branches: dict[str, JsonObject], then: list[JsonObject] | No
     wires += [f"{source} > {target}" for source, target in zip(row, targets, strict=True)]
     for inner in then or []:
         wires += [f"{inner['id']}.{port} > end" for port in PORTS[inner["kind"]][1:]]
-    return graph(f"fork_{mode}", nodes, wires)
+    return graph(f"fork_{mode}", nodes, wires, **more)
 
 
 PORTS = {

@@ -78,7 +78,7 @@ class Bench:
         self.world = World(seed="protocol", nemesis=self.faults)
         self.site = self.world.site
         self.ports = self.site.worker("calm")
-        self._workers = 0
+        self.workers = 0
         self.version: Version | None = None if graph is None else self.world.publish(graph)
         for component in ("cheap", "other", "costly"):
             self.world.component(component, lambda _: {"score": 7})
@@ -176,7 +176,7 @@ class Bench:
         self, *, skew: int = 0, at: Mapping[str, Callable[[], object]] | None = None, nth: int = 1
     ) -> Ports:
         """A worker of its own. at: by the name of a call, what another does just before its n-th such call."""
-        self._workers += 1
+        self.workers += 1
         waiting = dict(at or {})
         seen: dict[str, int] = {}
 
@@ -185,7 +185,7 @@ class Bench:
             if name in waiting and seen[name] == nth:
                 waiting.pop(name)()
 
-        return self.site.worker(f"w{self._workers}", skew=skew, pause=pause)
+        return self.site.worker(f"w{self.workers}", skew=skew, pause=pause)
 
     def plan(self, ports_name: str, name: str, error: BaseException, **options: Any) -> Fault:
         """Let a call of a worker (`calm`, `w1`, ...) go wrong."""
@@ -196,7 +196,7 @@ class Bench:
     def crash(self, run: str, name: str = TRANSACT, *, after: bool = False, nth: int = 1) -> None:
         """A worker claims the run and its process dies at a call."""
         ports = self.worker()
-        self.plan(f"w{self._workers}", name, Killed("process gone"), after=after, nth=nth)
+        self.plan(f"w{self.workers}", name, Killed("process gone"), after=after, nth=nth)
         try:
             self.advance(run, ports)
         except Killed:
