@@ -467,17 +467,22 @@ def _effect_states(e: Evidence) -> Faults:
     return faults
 
 
-def no_attempt_of_a_stopped_run(e: Evidence) -> Faults:
-    """11: whatever was accepted before, an attempt starts only under a head that is neither paused nor terminal."""
+def nothing_starts_for_a_closed_branch(e: Evidence) -> Faults:
+    """7, 9, 11: a claim, a completion or an attempt is accepted only while its token is open, in a run that has not
+    ended; and an attempt only while the run is not paused."""
     faults: Faults = []
     heads: dict[str, Item] = {}
-    for c in e.history.changes:
-        if c.key.sk == HEAD_SK and c.new is not None:
-            heads[c.key.pk] = c.new
-        elif c.key.sk.startswith("EFFECT#") and c.old and c.new and c.new["state"] == "applying":
-            head = heads[c.key.pk]
-            if c.old["state"] == "pending" and ("paused" in head or "outcome" in head):
-                faults.append(f"{c.key.pk} {c.key.sk}: an attempt started at {c.at} by {c.writer}")
+    for changes in e.calls.values():
+        for c in changes:
+            if c.old is None or c.new is None or not c.key.sk.startswith(("TASK#", "EFFECT#")):
+                continue
+            if c.old["state"] == c.new["state"] or c.new["state"] not in ("claimed", "completed", "applying"):
+                continue
+            head, token = heads[c.key.pk], c.new["token_key"]
+            stopped = "outcome" in head or (c.new["state"] == "applying" and "paused" in head)
+            if stopped or token not in head["frontier"] or token in head["closing"]:
+                faults.append(f"{c.key.pk} {c.key.sk}: {c.new['state']} at {c.at} by {c.writer}")
+        heads.update({c.key.pk: c.new for c in changes if c.key.sk == HEAD_SK and c.new is not None})
     return faults
 
 
@@ -523,6 +528,45 @@ def progress_is_never_given_up(e: Evidence) -> Faults:
         attempts = c.old["attempts"]
         if c.new["attention"] != "dispatch_exhausted" or attempts <= MAX_CLAIM_ATTEMPTS:
             faults.append(f"{c.key.pk} is {c.new['attention']} after {attempts} attempts at {c.at}")
+    return faults
+
+
+def one_open_run_per_subject(e: Evidence) -> Faults:
+    """20: no run of a subject starts while another is open; every report that was answered is in its run, once."""
+    faults: Faults = []
+    subjects = {i["report_id"]: i for k, i in e.items.items() if k.table is Table.REPORTS}
+    open_: dict[str, set[str]] = defaultdict(set)
+    for c in e.head_changes():
+        report = subjects.get((c.new or {}).get("report_id", ""))
+        if c.new is None or report is None:
+            continue
+        runs = open_[report["subject_key"]]
+        if c.old is None:
+            if runs:
+                faults.append(f"{c.key.pk} started on {report['subject_key']} beside {runs} at {c.at}")
+            runs.add(c.key.pk)
+        if "outcome" in c.new:
+            runs.discard(c.key.pk)
+        if sum(text.startswith("reports|") for text in c.new["inbox"]) > 1:
+            faults.append(f"{c.key.pk}: more than one reports pointer at {c.at}")
+    return faults + _reports_are_in_their_runs(e)
+
+
+def _reports_are_in_their_runs(e: Evidence) -> Faults:
+    faults: Faults = []
+    merged: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for key, item in e.rows("REPORT#"):
+        merged[item["report_id"]].append((key.pk, item["epoch"]))
+    for fact in e.history.named("report"):
+        answer = fact.fields["answer"]
+        found = merged.get(answer.report_id, [])
+        head = e.items.get(Key(Table.RUNS, f"RUN#{answer.run_id}", HEAD_SK))
+        if head is None or [pk for pk, _ in found] != ([head["pk"]] if answer.merged else []):
+            faults.append(f"report {answer.report_id} was answered {answer}, and is in {found}")
+            continue
+        unseen = answer.merged and "outcome" not in head and head["merge_epoch"] < found[0][1]
+        if unseen and f"reports|{found[0][1]}" not in head["inbox"]:
+            faults.append(f"report {answer.report_id} is in {head['pk']}, which will never see it")
     return faults
 
 
@@ -579,10 +623,11 @@ CHECKERS: tuple[Callable[[Evidence], Faults], ...] = (
     outputs_are_written_once,
     one_winner_for_each_task,
     effects_happen_once,
-    no_attempt_of_a_stopped_run,
+    nothing_starts_for_a_closed_branch,
     paused_time_counts_nowhere,
     replay_gives_the_head,
     progress_is_never_given_up,
+    one_open_run_per_subject,
     everything_comes_to_rest,
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 from casegraph.application.accept_event import Event, accept_for_run
 from casegraph.application.context import Ports
 from casegraph.application.control_run import Control, pause, resume, terminate
+from casegraph.application.intake_report import NewReport, intake_report
 from casegraph.application.parked_events import accept_by_key
 from casegraph.application.ports import (
     Applied,
@@ -27,12 +28,13 @@ from casegraph.application.ports import (
     RetryLater,
     Unknown,
 )
+from casegraph.application.queues import Pin, Queue
 from casegraph.application.reconcile import reconcile
 from casegraph.application.start_run import NewRun, start_run
 from casegraph.domain.canonical import digest
 from casegraph.domain.graph.bundle import bundle_digest
 from casegraph.domain.graph.compiled import CompiledGraph, compile_bundle
-from casegraph.domain.head import head_key
+from casegraph.domain.head import HEAD_SK, head_key
 from casegraph.domain.ids import derived_id
 from casegraph.domain.task import OPEN_STATES
 from casegraph.domain.writes import Item
@@ -106,6 +108,7 @@ class Receiver:
         """See `Connector.deliver`: takes time, and may end in any way."""
         simulator = self.simulator
         simulator.latency(8_000)
+        simulator.die_if_over()
         draw = simulator.rng.random() if simulator.nemesis.active else 0.0
         if request.operation_key in self.refused_for_good:
             return self._receive(request, RetryLater("refused_again"), applies=False)
@@ -212,6 +215,10 @@ class Simulator:
         self._next_tick = START_AT + MINUTE
         self._sent: list[Callable[[Ports], Any]] = []
         self._events = 0
+        self._started = 0
+        self._ends_at: dict[str, int] = {}
+        self._busy: dict[str, str] = {}
+        self.meddling = self.rng.choice((0.0, 0.02, 0.1))
 
     def graph(self, run: Run) -> CompiledGraph:
         """The graph that a run walks."""
@@ -234,13 +241,15 @@ class Simulator:
         ports = self.site.worker(
             name,
             skew=skew,
-            pause=lambda call: self._pause(task, call, ends_at),
+            pause=lambda call: self._pause(task, call),
             sleep=lambda span: self._sleep(task, span),
         )
         task.ready_at = self.site.time.at
+        if ends_at is not None:
+            self._ends_at[name] = ends_at
         self.tasks.append((task, then))
 
-    def _pause(self, task: Task, call: str, ends_at: int | None) -> None:
+    def _pause(self, task: Task, call: str) -> None:
         """Where another worker may come in between; a call takes a few milliseconds."""
         self.site.time.to(self.site.time.at + self.rng.randint(0, 6))
         sweeping = call == "store.query_index"
@@ -248,8 +257,6 @@ class Simulator:
         if stall == 0 and self.rng.random() < (0.98 if sweeping else 0.5):
             return
         self._sleep(task, stall)
-        if ends_at is not None and self.site.time.at > ends_at:
-            raise Killed("the platform ended the invocation")
 
     def _sleep(self, task: Task, span: int) -> None:
         task.ready_at = self.site.time.at + span
@@ -260,6 +267,12 @@ class Simulator:
         task = self.current
         if task is not None and threading.current_thread().name == task.name:
             self._sleep(task, self.rng.randint(1, most))
+
+    def die_if_over(self) -> None:
+        """The platform ends an invocation with its time: a request is never sent after that."""
+        task = self.current
+        if task is not None and self.site.time.at > self._ends_at.get(task.name, self.site.time.at):
+            raise Killed("the platform ended the invocation")
 
     # -- the loop ---------------------------------------------------------------------------------------------
 
@@ -272,6 +285,7 @@ class Simulator:
         finally:
             for task, _ in self.tasks:
                 task.stop()
+        self._found_runs()
         for receiver in self.receivers.values():
             receiver.finish()
 
@@ -280,6 +294,12 @@ class Simulator:
             if self.site.time.at >= end:
                 return
             choices = self._choices()
+            if (
+                self.nemesis.active
+                and self.rng.random() < self.meddling
+                and len(self.tasks) < 2 * MAX_WORKERS
+            ):
+                self._interfere()
             if choices:
                 self.rng.choice(choices)()
                 continue
@@ -348,7 +368,8 @@ class Simulator:
             if task.error is None:
                 queue.delete(message)
 
-        # A dispatch invocation ends with its time; an execute worker may wake up long after it (S1).
+        self._busy[f"{'dispatch' if dispatch else 'execute'}-{self._names + 1}"] = message.body["run_id"]
+        # Workers may wake up long after their time (S1) and write what they meant to; they only send nothing more.
         self._spawn(
             "dispatch" if dispatch else "execute",
             lambda ports: handle(ports, message.body, deadline),
@@ -360,10 +381,20 @@ class Simulator:
 
     def _act(self) -> None:
         self._next_action = self.site.time.at + self._gap()
-        if not self.runs or (len(self.runs) < MAX_RUNS and self.rng.random() < 0.15):
+        self._found_runs()
+        if not self.runs or (self._started < MAX_RUNS and self.rng.random() < 0.15):
             self._start()
             return
-        run = self.rng.choice(self._open_runs() if self.rng.random() < 0.9 else self.runs)
+        self._act_on(self.rng.choice(self._open_runs() if self.rng.random() < 0.9 else self.runs))
+
+    def _interfere(self) -> None:
+        """Act on a run that a worker is busy with at this very moment."""
+        busy = {self._busy[task.name] for task, _ in self.tasks if task.name in self._busy}
+        runs = [run for run in self.runs if run.run_id in busy]
+        if runs:
+            self._act_on(self.rng.choice(runs))
+
+    def _act_on(self, run: Run) -> None:
         actions: list[tuple[int, Callable[[Run], None]]] = [
             (12, self._complete),
             (20, self._send_event),
@@ -373,6 +404,7 @@ class Simulator:
             (1, self._terminate_run),
             (6, self._repeat),
             (20, self._redrive),
+            (14, self._report),
         ]
         weights = [weight for weight, _ in actions]
         self.rng.choices([action for _, action in actions], weights)[0](run)
@@ -417,9 +449,10 @@ class Simulator:
         self.site.history.facts.append(Fact(self.site.time.at, name, fields))
 
     def _start(self) -> None:
-        number = len(self.runs) + 1
+        self._started += 1
+        number = self._started
         workload = self.rng.choice(WORKLOADS)
-        run = Run(derived_id("run", self.seed, number), workload, f"key-{self.seed}-{number // 2}")
+        run = Run(derived_id("run", self.seed, number), workload, f"key-{self.seed}-{number % 2}")
         digest_ = _graph(workload.name)[0]
         new = NewRun(run.run_id, workload.name, 1, digest_, "assist", {"key": run.key}, "simulation")
         self.runs.append(run)
@@ -484,6 +517,31 @@ class Simulator:
     def _terminate_run(self, run: Run) -> None:
         control = self._control("terminate")
         self._client("terminate", lambda ports: terminate(ports, run.run_id, control), run_id=run.run_id)
+
+    def _report(self, run: Run) -> None:
+        """One to three reports on one of few subjects, at the same instant (S39); each starts a run or joins one."""
+        digest_ = _graph("merged")[0]
+        pin = Pin("merged", 1, digest_, "assist", "report")
+        queue = Queue("reports", "reports", "subject", pin)
+        subject = f"subject-{self.rng.randint(1, 2)}"
+        for _ in range(self.rng.randint(1, 3)):
+            self._events += 1
+            new = NewReport(subject, {"key": f"{subject}-{self.seed}"}, "reports")
+            key = f"report-{self._events}"
+            self._sent.append(
+                lambda ports, new=new, key=key: intake_report(  # type: ignore[misc]
+                    ports, new, queue, caller="simulation", idempotency_key=key
+                )
+            )
+            self._client("report", self._sent[-1], subject=subject)
+
+    def _found_runs(self) -> None:
+        """Runs that reports started are acted upon like the others."""
+        known = {run.run_id for run in self.runs}
+        for key, item in list(self.site.store.current.items()):
+            if key.sk == HEAD_SK and item["run_id"] not in known:
+                workload = next(w for w in WORKLOADS if w.name == item["workflow_key"])
+                self.runs.append(Run(item["run_id"], workload, f"key-{self.seed}-1"))
 
     def _redrive(self, run: Run) -> None:
         for _ in range(self.rng.randint(1, 9)):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from casegraph.application.ports import Applied, RetryLater, Unknown
+from casegraph.testing.bundles import node
 from casegraph.testing.world import World
-from tests.simulation.workloads import message, node, sim_bundle
+from tests.simulation.workloads import message, sim_bundle
 
 
 def send_once(recovery: str) -> dict[str, object]:

@@ -231,6 +231,24 @@ NESTED = sim_bundle(
 )  # fmt: skip
 
 
+MERGED = sim_bundle(
+    "merged",
+    [
+        node("start", "start"),
+        wait("listen", "step.done", minutes=3),
+        node("count", "enrichment", {"component_id": "cheap"}, retry=RETRY,
+             input_mapping={"key": "input.key", "reports": "size(reports)"}),
+        review("review", 20),
+        node("recount", "condition", {"cases": [{"port": "many", "when": "size(reports) > 2"}]}),
+        decision("many", "many"), decision("few", "few"),
+        node("end", "end"),
+    ],
+    ["start.success > listen", "listen.received > count", "listen.timeout > count", "count.success > review",
+     "count.error > review", "review.accept > recount", "review.reject > recount", "review.timeout > recount",
+     "recount.many > many", "recount.default > few", "many.recorded > end", "few.recorded > end"],
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A graph and the event types that its runs listen to."""
@@ -250,4 +268,5 @@ WORKLOADS = (
     Workload("messages", MESSAGES_ONLY),
     Workload("notice", NOTICE, ("case.opened",)),
     Workload("nested", NESTED, ("step.done",)),
+    Workload("merged", MERGED, ("step.done",)),
 )

@@ -47,7 +47,7 @@ class Rates:
     after: float = 0.01
     kill_before: float = 0.002
     kill_after: float = 0.002
-    stall: float = 0.002
+    stall: float = 0.004
     job_lost: float = 0.05
     job_doubled: float = 0.05
     job_late: float = 0.1
