@@ -10,9 +10,11 @@ from casegraph.cli import (
     connector,
     demo,
     dev,
+    diff,
     draw,
     event,
     identity,
+    new,
     queue,
     report,
     run,
@@ -37,9 +39,11 @@ app.command("fmt")(authoring.fmt)
 app.command("validate")(authoring.validate)
 app.command("draw")(draw.draw)
 app.command("test")(cases.run_cases)
+app.command("diff")(diff.show_diff)
 app.command("publish")(workflow.publish)
 app.command("me")(identity.me)
 app.command("use")(identity.use)
+app.add_typer(new.app, name="new")
 app.add_typer(run.app, name="run")
 app.add_typer(task.app, name="task")
 app.add_typer(event.app, name="event")
