@@ -7,6 +7,7 @@ kinds differ by outline and word, what a comparison marks by word and stroke.
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 
 from casegraph.authoring.shapes import group, outline
 from casegraph.authoring.theme import style_sheet
@@ -80,7 +81,8 @@ def _edge(edge: DrawnEdge) -> str:
     parts = [
         f"<title>{_text(title)}</title>",
         f'<path class="line" d="{_line(edge.points[::-1])}"/>',
-        _tip(edge.points[-2], edge.points[-1]),
+        _tip(*edge.points[-1]),
+        _upward(edge) if edge.loop else "",
     ]
     if edge.label is not None:
         x, y = edge.label.x, edge.label.y + LABEL_LINE - 4
@@ -122,10 +124,16 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def _tip(before: Point, end: Point) -> str:
+def _tip(x: int, y: int) -> str:
     """The arrow's head; lines end going down."""
-    x, y = end
-    return f'<path class="tip" d="M{x} {y}l-4 -8h8Z"/>' if before[1] <= y else ""
+    return f'<path class="tip" d="M{x} {y}l-4 -8h8Z"/>'
+
+
+def _upward(edge: DrawnEdge) -> str:
+    """An arrow half way up a loop: it leads against the direction of the others."""
+    rises = [(a, b) for a, b in pairwise(edge.points) if b[1] < a[1]]
+    (x, below), (_, above) = max(rises, key=lambda rise: rise[0][1] - rise[1][1])
+    return f'<path class="tip" d="M{x} {(below + above) // 2 - 4}l-4 8h8Z"/>'
 
 
 def _spoken(box: Box) -> str:

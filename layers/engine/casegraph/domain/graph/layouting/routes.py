@@ -134,17 +134,17 @@ def _bottom(
 
 
 def _free(at: int, target: int, taken: list[tuple[int, int]]) -> int:
-    """The place, or one beside it, where no line to another node comes down."""
+    """The place, or one beside it, where no line to another node comes down; under a line of its own if it can."""
     reach = max(NUDGES) + PIN_DISTANCE
     near = taken[bisect_left(taken, (at - reach, -1)) : bisect_left(taken, (at + reach + 1, -1))]
     foreign = [x for x, other in near if other != target]
-    if not foreign or (at, target) in near:
-        return at
+    own = [x - at for x, other in near if other == target and abs(x - at) <= max(NUDGES)]
 
-    def room(nudge: int) -> tuple[int, int]:
-        return min(PIN_DISTANCE, min(abs(x - at - nudge) for x in foreign)), -abs(nudge)
+    def room(nudge: int) -> tuple[int, bool, int]:
+        free = min((abs(x - at - nudge) for x in foreign), default=PIN_DISTANCE)
+        return min(PIN_DISTANCE, free), nudge in own, -abs(nudge)
 
-    return at + max(NUDGES, key=room)
+    return at + max((*own, *NUDGES), key=room)
 
 
 def _corners(points: list[Point]) -> tuple[Point, ...]:
