@@ -6,14 +6,15 @@ Everything that the sweep acts on is read again, strongly, before it acts: the i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from casegraph.application import hints
 from casegraph.application.context import Ports
 from casegraph.application.control_run import Control, resume
-from casegraph.application.persistence import patiently
-from casegraph.application.ports import Deadline
+from casegraph.application.persistence import patiently, write
+from casegraph.application.ports import Deadline, Page
 from casegraph.domain.head import from_item
-from casegraph.domain.writes import Item, Key, Table
+from casegraph.domain.writes import Delete, Item, Key, Put, Table
 from casegraph.errors import CasegraphError
 from casegraph.limits import (
     COMMIT_RESERVE_MILLISECONDS,
@@ -74,28 +75,37 @@ def _guarded(ports: Ports, swept: Swept, work: object) -> None:
 
 
 def _due_keys(ports: Ports, pk: str, high: int) -> list[Key]:
-    """Index entries up to `high`: half oldest first, half from a point that rotates with the minute.
+    """Index entries up to `high`: half of the budget oldest first, half from where the sweep before it stopped.
 
     Oldest first alone would be filled by runs that nobody can claim.
     """
     half = SWEEP_SHARD_ITEMS // 2
-
-    def read(low: int | None, newest_first: bool) -> list[Item]:
-        page = patiently(
-            ports,
-            lambda: ports.store.query_index(
-                Table.RUNS, "due", pk, low=low, high=high, limit=half, newest_first=newest_first
-            ),
-        )
-        return page.items
-
-    items = read(None, False)
+    oldest = _due_page(ports, pk, high, None, half)
+    items = list(oldest.items)
     if len(items) == half:
-        oldest = items[0]["due_at"]
-        span = max(1, high - oldest)
-        low = oldest + span * (ports.clock.now() // 60_000 % 16) // 16
-        items += read(low, False)
+        items += _rotating(ports, pk, high, oldest.next_after, half)
     return list(dict.fromkeys(Key(Table.RUNS, item["pk"], item["sk"]) for item in items))
+
+
+def _due_page(ports: Ports, pk: str, high: int, after: Any | None, limit: int) -> Page:
+    return patiently(
+        ports, lambda: ports.store.query_index(Table.RUNS, "due", pk, high=high, after=after, limit=limit)
+    )
+
+
+def _rotating(ports: Ports, pk: str, high: int, start: Any | None, limit: int) -> list[Item]:
+    """The entries after the cursor, which is kept in a row and starts again behind the oldest ones."""
+    key = Key(Table.RUNS, f"SWEEP#{pk}", "CURSOR")
+    cursor = patiently(ports, lambda: ports.store.get(key))
+    after = start if cursor is None else cursor["after"]
+    if after is None:
+        return []
+    page = _due_page(ports, pk, high, after, limit)
+    if page.next_after is None:
+        write(ports, Delete(key, ()))
+    else:
+        write(ports, Put(key, {"pk": key.pk, "sk": key.sk, "after": page.next_after}, ()))
+    return page.items
 
 
 def _sweep_runs(ports: Ports, shard: int, swept: Swept) -> None:
