@@ -48,6 +48,7 @@ class Planned:
     """A nemesis that does what a test planned."""
 
     faults: list[Fault] = field(default_factory=list)
+    index_lag: int = 0
 
     def before(self, call: Call) -> None:
         """Raise what was planned before this call's effect."""
@@ -66,8 +67,8 @@ class Planned:
         return (0,)
 
     def lag(self) -> int:
-        """None."""
-        return 0
+        """As planned."""
+        return self.index_lag
 
 
 class Bench:

@@ -110,7 +110,12 @@ def test_a_costly_result_is_committed_right_after_its_call() -> None:
     ))  # fmt: skip
     run = bench.start()
     stored: list[list[str]] = []
-    bench.world.component("cheap", lambda _: (stored.append(bench.steps(run)), {"score": 1})[1])
+
+    def answer(_: object) -> dict[str, int]:
+        stored.append(bench.steps(run))
+        return {"score": 1}
+
+    bench.world.component("cheap", answer)
     bench.advance(run)
     assert stored == [["start#1", "look#1"]]
 

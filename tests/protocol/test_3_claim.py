@@ -128,7 +128,7 @@ def test_the_claim_of_another_is_not_taken_for_one_s_own() -> None:
 
 
 def test_the_sdk_s_own_retries_are_off() -> None:
-    assert CONFIG.retries == {"total_max_attempts": 1, "mode": "standard"}
+    assert vars(CONFIG)["_user_provided_options"]["retries"] == {"total_max_attempts": 1, "mode": "standard"}
 
 
 def test_a_call_that_would_not_fit_the_invocation_is_refused_by_the_validator() -> None:
@@ -277,7 +277,7 @@ def test_execute_takes_one_record_at_a_time() -> None:
     assert "BatchSize: 1\n" in execute
 
 
-# -- release without commit ----------------------------------------------------------------------------------------------
+# -- release without commit --------------------------------------------------------------------------------------------
 
 
 def _claimed() -> tuple[Bench, str, Head]:
