@@ -65,6 +65,17 @@ CONFIGS = st.one_of(
             {"connector_id": NAMES, "template": NAMES, "recovery": st.sampled_from(["manual", "lookup"])}
         ),
     ),
+    st.tuples(
+        st.just("enrichment"),
+        st.fixed_dictionaries(
+            {"component_id": NAMES},
+            optional={
+                "poll": st.fixed_dictionaries(
+                    {"until": CEL, "interval_seconds": SECONDS, "attempts": st.integers(1, 9)}
+                )
+            },
+        ),
+    ),
     st.tuples(st.just("decision"), st.just({})),
     st.tuples(st.just("end"), st.fixed_dictionaries({"terminal_code": NAMES})),
 )

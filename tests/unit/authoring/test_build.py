@@ -116,6 +116,14 @@ def test_a_correlation_key_may_be_an_expression_or_a_literal(tmp_path: Path) -> 
     assert node_of(tmp_path, fields.format("fixed"))["config"]["correlation_key"] == '"fixed"'
 
 
+def test_a_poll_is_written_with_an_expression_and_a_duration(tmp_path: Path) -> None:
+    fields = "    kind: enrichment\n    component_id: x\n    poll: {until: =result.done, interval: 30s, attempts: 5}\n"
+    assert node_of(tmp_path, fields)["config"] == {
+        "component_id": "x",
+        "poll": {"until": "result.done", "interval_seconds": 30, "attempts": 5},
+    }
+
+
 def test_an_instant_stays_what_it_is(tmp_path: Path) -> None:
     fields = "    kind: delay\n    until: {}\n"
     assert node_of(tmp_path, fields.format("2026-01-01T00:00:00Z"))["config"] == {

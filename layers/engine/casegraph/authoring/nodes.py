@@ -10,7 +10,13 @@ from casegraph.authoring.fields import duration, unknown_fields
 from casegraph.authoring.files import Folder
 from casegraph.authoring.literals import NoLiteral, is_expression, to_cel
 from casegraph.authoring.places import Origin, Path
-from casegraph.authoring.shorthand import NODE_FIELDS, RETRY_DURATIONS, config_fields, shorthand_of
+from casegraph.authoring.shorthand import (
+    NODE_FIELDS,
+    RETRY_DURATIONS,
+    Shorthand,
+    config_fields,
+    shorthand_of,
+)
 from casegraph.domain.graph.document import Retry
 from casegraph.domain.graph.problem import did_you_mean, pointer
 from casegraph.domain.nodes.registry import KINDS
@@ -97,27 +103,41 @@ class _Node:
         return place
 
     def _config(self, kind: str, name: str, value: Any, config: dict[str, Any]) -> None:
-        own = shorthand_of(kind)
-        where = self._put(f"/config/{own.durations.get(name, name)}", (name,))
-        if name in own.durations:
-            config[own.durations[name]] = duration(self.folder, value, where)
-        elif kind == "condition" and name == "cases":
+        if kind == "condition" and name == "cases":
+            self._put("/config/cases", ("cases",))
             config["cases"] = self._cases(value)
         elif kind == "parallel" and name == "branches" and isinstance(value, dict):
+            self._put("/config/branches", ("branches",))
             config["branches"] = list(value)
             for i, branch in enumerate(value):
                 self._put(f"/config/branches/{i}", ("branches", branch), at_key=True)
-        elif name in own.expressions:
-            config[name] = self._cel(value, f"/config/{name}", (name,))
-        elif name in own.instants:
-            config[name] = self._cel(value, f"/config/{name}", (name,)) if is_expression(value) else value
+        else:
+            self._field(shorthand_of(kind), name, value, "/config", (), config)
+
+    def _field(
+        self, own: Shorthand, name: str, value: Any, at: str, path: Path, into: dict[str, Any]
+    ) -> None:
+        """One configuration field, or one of a map inside it, by its shorthand."""
+        canonical = own.durations.get(name, name)
+        here, inner = at + pointer(canonical), (*path, name)
+        where = self._put(here, inner)
+        if name in own.durations:
+            into[canonical] = duration(self.folder, value, where)
+        elif name in own.nested and isinstance(value, dict):
+            found: dict[str, Any] = {}
+            into[name] = found
+            for key, nested in value.items():
+                if nested is not None:
+                    self._field(own.nested[name], key, nested, here, inner, found)
+        elif name in own.expressions or (name in own.instants and is_expression(value)):
+            into[name] = self._cel(value, here, inner)
         elif name in own.parts:
-            config[name] = self._named_part(own.parts[name], value, where)
+            into[name] = self._named_part(own.parts[name], value, where)
         elif is_expression(value):
             text = f"`{name}` takes no expression"
             self.folder.problem("expression_not_allowed", where, text, "write the value itself")
         else:
-            config[name] = value
+            into[name] = value
 
     def _cases(self, cases: Any) -> Any:
         if not isinstance(cases, dict):

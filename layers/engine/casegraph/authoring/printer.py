@@ -12,7 +12,7 @@ from typing import Any
 
 from casegraph.authoring.durations import written
 from casegraph.authoring.literals import from_cel
-from casegraph.authoring.shorthand import CANONICAL_FIELDS, RETRY_DURATIONS, shorthand_of
+from casegraph.authoring.shorthand import CANONICAL_FIELDS, RETRY_DURATIONS, Shorthand, shorthand_of
 from casegraph.authoring.yaml_tree import scalar
 
 # Texts that every reader of YAML takes for the same text when they are not quoted.
@@ -43,18 +43,9 @@ def _node(node: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, Any]
     found: dict[str, Any] = {"kind": node["kind"]}
     with_values = {name: config.pop(name) for name in own.in_with if name in config}
     with_values |= {name: from_cel(source) for name, source in given.items()}
-    durations = {canonical: source for source, canonical in own.durations.items()}
-    for name, value in config.items():
-        if name in durations:
-            found[durations[name]] = written(value)
-        elif node["kind"] == "condition" and name == "cases":
-            found["cases"] = {case["port"]: case["when"] for case in value}
-        elif name in own.expressions:
-            found[name] = from_cel(value)
-        elif name in own.instants:
-            found[name] = value if value[:1].isdigit() else f"={value}"
-        else:
-            found[name] = value
+    if node["kind"] == "condition" and "cases" in config:
+        found["cases"] = {case["port"]: case["when"] for case in config.pop("cases")}
+    found |= _fields(config, own)
     if with_values:
         found["with"] = with_values
     for name in _DURATIONS:
@@ -68,6 +59,23 @@ def _node(node: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str, Any]
     if "max_visits" in node:
         found["max_visits"] = node["max_visits"]
     found["next"] = dict(targets)
+    return found
+
+
+def _fields(config: Mapping[str, Any], own: Shorthand) -> dict[str, Any]:
+    durations = {canonical: source for source, canonical in own.durations.items()}
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        if name in durations:
+            found[durations[name]] = written(value)
+        elif name in own.nested:
+            found[name] = _fields(value, own.nested[name])
+        elif name in own.expressions:
+            found[name] = f"={value}"
+        elif name in own.instants:
+            found[name] = value if value[:1].isdigit() else f"={value}"
+        else:
+            found[name] = value
     return found
 
 

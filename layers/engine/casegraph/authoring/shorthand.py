@@ -29,17 +29,25 @@ EXCEPTIONAL_PORTS = frozenset({"error", "timeout", "expired", "rejected", "faile
 class Shorthand:
     """expressions: fields that hold CEL; durations: field by the configuration's name in seconds; parts: fields that
     name a part of the bundle (its section), by name or `$ref`; in_with: configuration that is written in `with`;
-    instants: expression fields in which a literal stays as it is."""
+    instants: expression fields in which a literal stays as it is; nested: fields that are maps of such fields."""
 
     expressions: frozenset[str] = frozenset()
     durations: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
     in_with: frozenset[str] = frozenset()
     instants: frozenset[str] = frozenset()
+    nested: Mapping[str, Shorthand] = field(default_factory=dict)
 
 
 SHORTHANDS: Mapping[str, Shorthand] = MappingProxyType(
     {
+        "enrichment": Shorthand(
+            nested={
+                "poll": Shorthand(
+                    expressions=frozenset({"until"}), durations={"interval": "interval_seconds"}
+                )
+            }
+        ),
         "wait_for_event": Shorthand(expressions=frozenset({"correlation_key"})),
         "delay": Shorthand(durations={"for": "for_seconds"}, instants=frozenset({"until"})),
         "human_task": Shorthand(parts={"form": "forms"}),
