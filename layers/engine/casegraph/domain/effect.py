@@ -31,7 +31,7 @@ EFFECT_SOURCES: dict[str, tuple[str, ...]] = {
     "pending": ("applying",),
     "applied": ("applying", "ambiguous"),
     "rejected": ("applying", "ambiguous"),
-    "ambiguous": ("applying", "ambiguous", "pending"),
+    "ambiguous": ("applying", "pending"),
     "cancelled": ("pending", "applying"),
 }
 SETTLED = ("applied", "rejected", "ambiguous", "cancelled")
