@@ -57,7 +57,7 @@ def _step(visit: Visit) -> None:
     elif visit.place.occurrence > visit.node.node.max_visits:
         apply_action(visit, Failed("max_visits_exceeded"))
     else:
-        apply_action(visit, _or_buffered(visit, _enter(visit)))
+        _open_or_take(visit, _enter(visit))
 
 
 def _enter(visit: Visit) -> Action:
@@ -84,15 +84,26 @@ def _resumed(visit: Visit, result: CallResult) -> Action:
         return Failed(failure.code, failure.retryable, result.jitter)
 
 
-def _or_buffered(visit: Visit, action: Action) -> Action:
-    """A wait that opens looks at the buffered events first, in the same commit (protocol.md 3)."""
-    if not isinstance(action, Wait) or action.what != "event":
-        return action
+def _open_or_take(visit: Visit, action: Action) -> None:
+    """A wait that opens looks at the buffered events first, in the same commit (protocol.md 3).
+
+    One that takes an event at once never opens: a subscription written for it before must not outlive it, or events
+    by key would still be led to this run.
+    """
+    taken = _buffered_for(visit, action) if isinstance(action, Wait) and action.what == "event" else None
+    if taken is None or not isinstance(action, Wait):
+        apply_action(visit, action)
+        return
+    visit.draft.buffered.remove(taken)
+    event = row(visit.knowledge, f"EVENT#{Pointer.parse(taken).ref}") or {}
+    heard = replace(visit, token=replace(visit.token, match=action.match))
+    apply_action(heard, visit.node.kind.resume(heard, EventReceived(event)))
+
+
+def _buffered_for(visit: Visit, action: Wait) -> str | None:
     draft = visit.draft
     for text in draft.buffered:
-        pointer = Pointer.parse(text)
-        if listens(draft, visit.place.node, action.match, pointer):
-            event = row(visit.knowledge, f"EVENT#{pointer.ref}") or {}
-            draft.buffered.remove(text)
-            return visit.node.kind.resume(visit, EventReceived(event))
-    return action
+        if listens(draft, visit.place.node, action.match, Pointer.parse(text)):
+            row(visit.knowledge, f"EVENT#{Pointer.parse(text).ref}")
+            return text
+    return None
