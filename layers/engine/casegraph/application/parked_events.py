@@ -77,11 +77,22 @@ def _give(ports: Ports, run_id: str, event: Event, parked: Key, step: str) -> Ac
             stale = removal(event.event_type, match_of(event.key), run_id, step)
             write(ports, stale)
             return None
-        return accept_for_run(ports, run_id, event, (given(parked, run_id),))
+        accepted = accept_for_run(ports, run_id, event, (given(parked, run_id),))
     except (NotFound, TooMany):
         return None
     except ConditionsFailed:
         return Accepted(None, replayed=True)  # another delivery of the same event was first
+    if accepted.replayed:
+        _mark_given(ports, parked, run_id)
+    return accepted
+
+
+def _mark_given(ports: Ports, parked: Key, run_id: str) -> None:
+    """The run has the very event already (it was also sent to the run itself): no other wait may have it again."""
+    try:
+        write(ports, given(parked, run_id))
+    except ConditionsFailed:
+        return  # it was given in the transaction whose reply was lost
 
 
 def given(parked: Key, run_id: str) -> Update:
@@ -130,7 +141,9 @@ def _take(ports: Ports, run_id: str, row: Item) -> bool:
     event = Event(row["event_type"], row["event_id"], row["key"], payload, row["source"])
     parked = Key(Table.CORRELATIONS, row["pk"], row["sk"])
     try:
-        accept_for_run(ports, run_id, event, (given(parked, run_id),))
-    except (ConditionsFailed, TooMany):
-        return False
-    return True
+        accepted = accept_for_run(ports, run_id, event, (given(parked, run_id),))
+    except (ConditionsFailed, TooMany, Conflict):
+        return False  # a Conflict: the run has another event under this sender's id; that may not stop its burst
+    if accepted.replayed:
+        _mark_given(ports, parked, run_id)
+    return not accepted.replayed
