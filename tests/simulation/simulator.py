@@ -40,7 +40,7 @@ from casegraph.domain.task import OPEN_STATES
 from casegraph.domain.writes import Item
 from casegraph.errors import CasegraphError, Conflict, NodeFailed, Retryable, TooMany
 from casegraph.limits import EFFECT_CALL_TIMEOUT_SECONDS, FAR_FUTURE_AT, JOB_HOLD_MILLISECONDS
-from casegraph.testing.history import Fact
+from casegraph.testing.history import Change, Fact
 from casegraph.testing.jobs import Message
 from casegraph.testing.lockstep import Killed, Task
 from casegraph.testing.nemesis import RandomNemesis, Rates
@@ -207,6 +207,7 @@ class Simulator:
         for name, receiver in self.receivers.items():
             self.site.connectors.register(f"{name}-mail", receiver)
         self.runs: list[Run] = []
+        self.site.store.on_change = self._rival
         self.skews: dict[str, int] = {}
         self.tasks: list[tuple[Task, Callable[[Task], None]]] = []
         self.current: Task | None = None
@@ -257,6 +258,21 @@ class Simulator:
         if stall == 0 and self.rng.random() < (0.98 if sweeping else 0.5):
             return
         self._sleep(task, stall)
+
+    def _rival(self, change: Change) -> None:
+        """A run was claimed: a worker that lost it while it was stalled wakes up at the worst time, just now."""
+        if change.key.sk != HEAD_SK or not change.old or not change.new:
+            return
+        if change.new["generation"] == change.old["generation"]:
+            return
+        for task, _ in self.tasks:
+            busy_with = self._busy.get(task.name)
+            if (
+                busy_with == change.new["run_id"]
+                and task.name != change.writer
+                and task.ready_at > self.site.time.at
+            ):
+                task.ready_at = self.site.time.at + self.rng.randint(0, 40)
 
     def _sleep(self, task: Task, span: int) -> None:
         task.ready_at = self.site.time.at + span

@@ -1,6 +1,6 @@
 """The simulation: seeds by chance, judged by every checker; a failing seed prints the one command that repeats it.
 
-    SIMULATION_SEED=17 .venv/bin/python -m pytest tests/simulation/test_simulation.py
+SIMULATION_SEED=17 .venv/bin/python -m pytest tests/simulation/test_simulation.py
 """
 
 from __future__ import annotations

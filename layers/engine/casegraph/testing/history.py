@@ -63,6 +63,7 @@ class RecordingStore:
         self.time = time
         self.history = history
         self.lag = lag
+        self.on_change: Callable[[Change], None] = lambda change: None
         self.due: dict[Key, int] = {}
         self.current: dict[Key, Item] = {}
         self._due_pks: set[str] = set()
@@ -79,7 +80,9 @@ class RecordingStore:
             old = before[key]
             if old == new:
                 continue  # a check, or a resend under the same token
-            self.history.changes.append(Change(self.history.calls, self.time.at, writer, key, old, new))
+            change = Change(self.history.calls, self.time.at, writer, key, old, new)
+            self.history.changes.append(change)
+            self.on_change(change)
             self._index(key, new)
 
     def _index(self, key: Key, new: Item | None) -> None:
