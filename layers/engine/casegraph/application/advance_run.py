@@ -119,7 +119,7 @@ class Burst:
         calls = [c for c in plan.calls if not self._out_of_time(c.timeout_seconds)]
         if calls and not self.costly_result:
             if any(call.costly for call in calls) and not plan.changes_nothing:
-                # The token stands at its call before anything is paid: whatever comes meanwhile, the answer has a place.
+                # The token stands at its call before anything is paid: whatever comes, the answer has a place.
                 return self._commit(plan, release=False)
             self._call(calls)
             return None

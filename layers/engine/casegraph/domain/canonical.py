@@ -49,15 +49,6 @@ def digest_of_bytes(body: bytes) -> str:
     return "sha256:" + hashlib.sha256(body).hexdigest()
 
 
-def is_json(value: Any) -> bool:
-    """Whether the value has a canonical form."""
-    try:
-        canonical_bytes(value)
-    except NotCanonical:
-        return False
-    return True
-
-
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
