@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -46,9 +47,9 @@ def wide(forks: int, width: int, mode: str = "any") -> JsonObject:
     return graphs.graph("wide", nodes, [*wires, "last.success > end"])
 
 
-def complete(ports: Ports, task: Item, outcome: str = "accept") -> Completed:
-    """Complete a claimed task as this worker."""
-    completion = Completion("p-1", task["generation"], {"outcome": outcome})
+def complete(ports: Ports, task: Item, person: str = "p-1") -> Completed:
+    """Accept a claimed task as this worker."""
+    completion = Completion(person, task["generation"], {"outcome": "accept"})
     return complete_task(ports, JsonSchemas(), task, completion)
 
 
@@ -262,7 +263,7 @@ def test_nothing_of_a_run_that_has_its_outcome_is_claimed_completed_or_attempted
         assert bench.deliver(run, "fork#1/c/send#1") is Delivered.SETTLED
         assert bench.mail.received == []
         return
-    work = {
+    work: dict[str, Callable[[], object]] = {
         "claim": lambda: work_task.claim(bench.ports, task, "p-1"),
         "complete": lambda: complete(bench.ports, task),
     }
