@@ -175,6 +175,11 @@ def test_branches_that_can_be_drawn_without_a_crossing_are() -> None:
     assert crossings(lay_out(graph(nodes))) == 0
 
 
+def test_the_order_in_the_layers_saves_crossings() -> None:
+    """Measured: 166; without barycentres 422; without swaps as well 589."""
+    assert sum(crossings(lay_out(workflow_like(40, seed))) for seed in range(8)) < 200
+
+
 def test_lines_to_one_node_share_one_lane() -> None:
     nodes: dict[str, dict[str, str]] = {
         f"n{i}": {"success": f"n{i + 1}", "error": "escalate"} for i in range(20)

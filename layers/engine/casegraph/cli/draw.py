@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from casegraph.authoring.draw import svg
+from casegraph.authoring.draw import summary, svg
 from casegraph.authoring.draw_diff import compare, sketch_of_both
 from casegraph.cli.authoring import FolderPath, passed
 from casegraph.cli.output import AsJson, print_json
@@ -42,7 +42,7 @@ def draw(
     started = time.perf_counter()
     if since is None:
         drawing, title = drawing_of(document), _title(document)
-        said = document.description
+        said = f"{document.description} {summary(drawing)}".strip()
     else:
         comparison = compare(_document(since), document)
         drawing = lay_out(sketch_of_both(comparison))

@@ -197,7 +197,7 @@ def _jumps(sketch: Sketch, ranks: Ranks) -> frozenset[int]:
         lanes += sum(at - layer[target] + 1 for target, at in bottom.items())
         if lanes <= DRAWING_MAX_LANES:
             break
-        longest //= 2
+        longest = longest * 3 // 4
         jumps = frozenset(number for number, span in enumerate(length) if span > longest)
     return jumps
 

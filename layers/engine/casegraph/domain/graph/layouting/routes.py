@@ -22,13 +22,15 @@ STUB = 8
 @dataclass(slots=True)
 class Routes:
     """entry: where lines enter each item (x). top: the y of every layer's boxes. track: the y of a channel's
-    first track, by the layer above it (-1: over the first). nets: by channel and target."""
+    first track, by the layer above it (-1: over the first). nets: by channel and target. onward: the points of the line
+    from an item's channel to the target, by item."""
 
     entry: list[int]
     top: list[int] = field(default_factory=list)
     height: int = 0
     track: dict[int, int] = field(default_factory=dict)
     nets: dict[int, dict[int, Net]] = field(default_factory=dict)
+    onward: dict[int, tuple[Point, ...]] = field(default_factory=dict)
 
     def level(self, channel: int, target: int) -> int:
         """The y of a target's track in a channel."""
@@ -50,29 +52,37 @@ def routes_of(lanes: Lanes, x: list[int], margin: int) -> Routes:
             routes.top.append(y)
             y += _layer_height(lanes, channel + 1)
     routes.height = y + margin
+    _onward(lanes, routes)
     return routes
 
 
 def points_of(lanes: Lanes, x: list[int], routes: Routes, number: int) -> tuple[Point, ...]:
     """The line of an arc, from under its source to the top of its target."""
     arc, layer = lanes.sketch.arcs[number], lanes.ranks.layer
-    source, target = layer[arc.source], layer[arc.target]
+    source = layer[arc.source]
     at = x[arc.source] + lanes.pins[number]
     points = [(at, routes.top[source] + lanes.sketch.vertices[arc.source].size[1])]
     if number in lanes.jumps:
         return (points[0], (at, points[0][1] + STUB + arc.label_size[1]))
-    if number in lanes.ranks.loops:
-        channels = range(source, target - 2, -1)
-        stops = [lanes.up_lane[arc.target, at_layer] for at_layer in range(source, target - 1, -1)]
-    else:
-        channels = range(source, target)
-        stops = [lanes.down_lane[arc.target, at_layer] for at_layer in range(source + 1, target)]
-    for channel, stop in zip(channels, [*stops, arc.target], strict=True):
-        level = routes.level(channel, arc.target)
-        points += [(at, level), (routes.entry[stop], level)]
-        at = routes.entry[stop]
-    points.append((at, routes.top[target]))
-    return _corners(points)
+    level = routes.level(source, arc.target)
+    stop = lanes.first_stop(number)
+    return _corners([*points, (at, level), (routes.entry[stop], level), *routes.onward[stop]])
+
+
+def _onward(lanes: Lanes, routes: Routes) -> None:
+    """Every lane's line from there on, each once: many lines share one."""
+    layer = lanes.ranks.layer
+    for target in range(len(lanes.sketch.vertices)):
+        routes.onward[target] = ((routes.entry[target], routes.top[layer[target]]),)
+    for (target, at), lane in sorted(lanes.down_lane.items(), reverse=True):
+        _join(routes, lane, lanes.down_lane.get((target, at + 1), target), routes.level(at, target))
+    for (target, at), lane in sorted(lanes.up_lane.items()):
+        _join(routes, lane, lanes.up_lane.get((target, at - 1), target), routes.level(at - 1, target))
+
+
+def _join(routes: Routes, lane: int, after: int, level: int) -> None:
+    start, end = (routes.entry[lane], level), (routes.entry[after], level)
+    routes.onward[lane] = _corners([start, end, *routes.onward[after]])
 
 
 def _layer_height(lanes: Lanes, number: int) -> int:
