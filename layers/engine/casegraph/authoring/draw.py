@@ -35,8 +35,7 @@ def svg(drawing: Drawing, *, title: str, description: str = "") -> str:
         f'<desc id="cg-d">{_text(description or summary(drawing))}</desc>',
         f"<style>{style_sheet()}</style>",
         f'<rect class="paper" width="{drawing.width}" height="{drawing.height}"/>',
-        # What is dashed lies under what is not, where lines run together.
-        *(_edge(edge) for edge in sorted(drawing.edges, key=lambda edge: not _is_troubled(edge))),
+        *(_edge(edge) for edge in sorted(drawing.edges, key=_depth)),
         *(f'<circle class="junction" cx="{x}" cy="{y}" r="2.6"/>' for x, y in drawing.junctions),
         *(_box(box) for box in drawing.boxes),
         "</svg>",
@@ -92,6 +91,11 @@ def _edge(edge: DrawnEdge) -> str:
         ]
     names = ["edge", "troubled" if _is_troubled(edge) else "", "loop" if edge.loop else "", edge.mark]
     return f'<g class="{" ".join(filter(None, names))}">{"".join(parts)}</g>'
+
+
+def _depth(edge: DrawnEdge) -> tuple[bool, bool, bool]:
+    """Where lines run together, what is no more lies under what is, and dashes under whole lines."""
+    return edge.mark != "removed", edge.mark == "added", not _is_troubled(edge)
 
 
 def _is_troubled(edge: DrawnEdge) -> bool:

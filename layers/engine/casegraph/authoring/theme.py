@@ -14,7 +14,7 @@ _LIGHT = {
     "outside": "#dcf5e3", "added": "#0b5020", "removed": "#8a0a1e", "changed": "#653d00",
 }  # fmt: skip
 _DARK = {
-    "paper": "#0f1318", "ink": "#f0f3f6", "quiet": "#ccd3db", "line": "#9aa4af",
+    "paper": "#0f1318", "ink": "#f0f3f6", "quiet": "#d9dfe6", "line": "#9aa4af",
     "control": "#262c34", "terminal": "#343b45", "person": "#4a3a12", "reading": "#123a5c", "waiting": "#3a2a63",
     "outside": "#14492a", "added": "#8ff0a8", "removed": "#ffb3b8", "changed": "#f7cf80",
 }  # fmt: skip
