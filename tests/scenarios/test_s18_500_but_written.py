@@ -49,12 +49,13 @@ def troubles(bench: Bench) -> list[str]:
     return [name for name, _ in bench.site.notes.events if name in ("lease_lost", "burst_failed")]
 
 
+@pytest.mark.parametrize("commit", [1, 2], ids=["before the paid call", "of its result"])
 @pytest.mark.parametrize("lost", [1, 3, MAX_STORE_TRIES - 1])
-def test_a_commit_whose_replies_were_lost_is_recognised_and_the_burst_goes_on(lost: int) -> None:
+def test_a_commit_whose_replies_were_lost_is_recognised_and_the_burst_goes_on(lost: int, commit: int) -> None:
     bench = Bench(caller("costly"))
     run = bench.start()
     worker = bench.worker()
-    bench.plan("w1", TRANSACT, LOST, after=True, times=lost)
+    bench.plan("w1", TRANSACT, LOST, after=True, nth=commit, times=lost)
     assert bench.advance(run, worker) is Advanced.RELEASED
     went_well(bench, run)
 
