@@ -44,7 +44,7 @@ def complete_task(ports: Ports, schemas: Schemas, item: Item, completion: Comple
     Raises `InvalidInput("form_invalid")` with every problem, and `Conflict` naming who or what was first.
     """
     if item["state"] not in task.OPEN_STATES:
-        return _decided(item, completion)
+        return _decided(ports, item, completion)
     _check_form(ports, schemas, item, completion.response)
     try:
         send_signal(
@@ -55,7 +55,7 @@ def complete_task(ports: Ports, schemas: Schemas, item: Item, completion: Comple
             guards=lambda head: _guards(item),
         )
     except ConditionsFailed as failed:
-        return _decided(failed.failures[0].old_item or item, completion)
+        return _decided(ports, failed.failures[0].old_item or item, completion)
     after = patiently(ports, lambda: ports.store.get(task_key(item)))
     return Completed(after or item)
 
@@ -100,11 +100,11 @@ def _completion(ports: Ports, item: Item, completion: Completion) -> Update:
     return replace(update, set={**values, **{(name,): value for name, value in kept.items()}})
 
 
-def _decided(item: Item, completion: Completion) -> Completed:
+def _decided(ports: Ports, item: Item, completion: Completion) -> Completed:
     """The row is decided, or the claim is not this one: a replay, or the conflict that names the winner."""
     if item["state"] in task.OPEN_STATES:
         held = item["state"] == "claimed" and item["claimed_by"] == completion.person
-        raise closed(item) if held and item["generation"] == completion.generation else refusal(item)
+        raise closed(ports, item) if held and item["generation"] == completion.generation else refusal(item)
     same = (
         item["state"] == "completed"
         and item["completed_by"] == completion.person

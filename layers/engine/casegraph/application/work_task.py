@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from casegraph.application.context import Ports
+from casegraph.application.heads import read_head
 from casegraph.application.index_pages import each_shard
 from casegraph.application.persistence import patiently, transact, write
 from casegraph.application.tasks import read_again, refusal, task_key
 from casegraph.domain import rules, task
+from casegraph.domain.burst.closing import cause_of
 from casegraph.domain.canonical import digest
 from casegraph.domain.head import head_key
 from casegraph.domain.task import open_rank, queue_pk
@@ -110,20 +112,27 @@ def claim(ports: Ports, item: Item, person: str, request: str = "") -> Item:
     except ConditionsFailed as failed:
         current = patiently(ports, lambda: ports.store.get(key)) or item
         if failed.of(0) is None:
-            raise closed(current) from failed
+            raise closed(ports, current) from failed
         raise refusal(current) from failed
     return patiently(ports, lambda: ports.store.get(key)) or item
 
 
-def closed(item: Item) -> Conflict:
-    """The run has ended, or another branch has won: the row follows in a cleanup page."""
+def closed(ports: Ports, item: Item) -> Conflict:
+    """The run has ended, or another branch has won (and is named): the row follows in a cleanup page."""
     if item["state"] in ("completed", "expired", "cancelled"):
         return refusal(item)
+    head = read_head(ports, item["run_id"])
+    cause = cause_of(head, item["token_key"], ports.versions.graph(item["digest"]))
+    current = item if cause else patiently(ports, lambda: ports.store.get(task_key(item)))
+    if current is not None and current["state"] not in task.OPEN_STATES:
+        return refusal(current)  # its page came in between
+    why = f" ({cause})" if cause else ""
     return Conflict(
-        "the run no longer waits for this task: it has ended, or another branch was first",
+        f"the run no longer waits for this task: it has ended, or another branch was first{why}",
         "task_closed",
         run_id=item["run_id"],
         current_state="closing",
+        cause=cause,
     )
 
 

@@ -174,7 +174,7 @@ def reschedule(key: Key, item: Item, timeout_at: int) -> Update:
 
 
 def cancel(key: Key, cause: str, now: int) -> Update:
-    """The branch lost, or the run ended; `cause` is the winner's token key or the outcome."""
+    """The branch lost, or the run ended; `cause` is the step that won or the outcome."""
     return Update(
         key,
         (row_state_in(*TASK_SOURCES["cancelled"]),),

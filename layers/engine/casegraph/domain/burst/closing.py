@@ -44,13 +44,20 @@ def page(head: Head, graph: CompiledGraph, knowledge: Knowledge, now: int) -> tu
     return writes, closed
 
 
+def cause_of(head: Head, key: str, graph: CompiledGraph) -> str:
+    """Why the token of this key is being closed: the step that won its join, by its readable id, or the outcome."""
+    cause = head.closing.get(key, "").partition("|")[0]
+    return step_id(parse_key(cause), graph) if "." in cause else cause
+
+
 def _closing_writes(
     head: Head, graph: CompiledGraph, knowledge: Knowledge, key: str, now: int
 ) -> list[Write]:
     place = parse_key(key)
     step = step_id(place, graph)
     node = graph.nodes[place.node]
-    cause, _, match = head.closing[key].partition("|")
+    match = head.closing[key].partition("|")[2]
+    cause = cause_of(head, key, graph)
     if node.kind.name == "human_task":
         item = row(knowledge, task.task_sk(step))
         return (
