@@ -20,7 +20,6 @@ from casegraph.domain.signal import Pointer, event_hash
 from casegraph.domain.token import Token, TokenStatus
 from casegraph.domain.writes import Key, Put, Table, Update
 from casegraph.errors import ConditionsFailed, Conflict
-from casegraph.limits import IDEMPOTENCY_MILLISECONDS
 from tests.protocol import graphs
 from tests.protocol.kit import TRANSACT, Bench
 
@@ -70,6 +69,7 @@ def test_every_record_names_its_installation() -> None:
     assert {"runs/HEAD", "runs/SEG", "runs/TASK", "runs/EFFECT", "runs/REPORT", "runs/IDEMPOTENCY",
             "subjects/POINTER", "correlations/RUN", "correlations/EVENT", "reports/REPORT"} <= kinds  # fmt: skip
     assert [key for key, item in rows.items() if item.get("installation_id") != "default"] == []
+    assert chain_faults(bench.log(run)) == [], "a segment's is covered by its hash"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_a_control_operation_again_under_its_key_is_a_replay_and_with_another_bo
         resume(bench.ports, run, Control("operator", "why", "k"))
     assert refused.value.code == "idempotency_key_reused"
     (record,) = bench.rows(run, "IDEMPOTENCY#")
-    assert record["expires_at"] == (bench.now + IDEMPOTENCY_MILLISECONDS) // 1000
+    assert record["expires_at"] == bench.now // 1000 + 24 * 3_600
 
 
 def test_a_tasks_place_in_the_frontier_survives_storage() -> None:

@@ -384,7 +384,9 @@ def test_absent_counts_only_after_the_invocation_the_call_timeout_and_the_receiv
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_a_lookup_that_is_never_answered_ends_as_ambiguous(gone: bool) -> None:
+def test_a_lookup_that_is_never_answered_ends_as_ambiguous(
+    gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench, run = sending("lookup")
     killed_in_call(bench, run, applied=False)
 
@@ -392,9 +394,9 @@ def test_a_lookup_that_is_never_answered_ends_as_ambiguous(gone: bool) -> None:
         raise NodeFailed("connector_unknown")
 
     if gone:
-        bench.site.connectors.get = fails  # type: ignore[method-assign]
+        monkeypatch.setattr(bench.site.connectors, "get", fails)
     else:
-        bench.mail.look_up = fails  # type: ignore[method-assign]
+        monkeypatch.setattr(bench.mail, "look_up", fails)
     for _ in range(MAX_EFFECT_LOOKUPS + 1):
         later(bench, run)
     assert bench.effect(run)["state"] == "ambiguous"
