@@ -374,13 +374,13 @@ def outputs_are_written_once(e: Evidence) -> Faults:
         for row in e.segments(head["pk"]):
             for step in row.get("steps", ()):
                 name = step["step"]
-                if "digest" in step:
+                if "digest" in step or "plain" in step:
                     if name in seen:
                         faults.append(f"{head['pk']} {name}: output in {seen[name]} and {row['revision']}")
                     seen[name] = row["revision"]
-                if name in ended and (ended[name] != "failed" or step["status"] != "cancelled"):
+                if name in ended and (ended[name] != "failed" or step.get("status") != "cancelled"):
                     faults.append(f"{head['pk']} {name} ended {ended[name]} and {step['status']}")
-                ended[name] = step["status"]
+                ended[name] = step.get("status", "succeeded")
     return faults
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from casegraph.application import payloads
@@ -12,7 +11,7 @@ from casegraph.domain.graph.compiled import CompiledGraph
 from casegraph.domain.head import Head, row_key, run_pk
 from casegraph.domain.instants import rfc3339
 from casegraph.domain.place import node_of, parse_key, step_id
-from casegraph.domain.segment import SEGMENT_PREFIX, chain_faults, segment_sk
+from casegraph.domain.segment import SEGMENT_PREFIX, StepRecord, chain_faults, segment_sk
 from casegraph.domain.token import TokenStatus
 from casegraph.domain.writes import Item, Table
 from casegraph.errors import NeedsOperator
@@ -150,22 +149,23 @@ def _segments(ports: Ports, run_id: str, after: str | None, limit: int) -> Any:
     )
 
 
-def _step(segment: Item, step: Item) -> dict[str, Any]:
+def _step(segment: Item, item: Item) -> dict[str, Any]:
+    step = StepRecord.from_item(item)
     view: dict[str, Any] = {
-        "step": step["step"],
-        "node": node_of(step["step"]),
-        "status": step["status"],
-        "port": step.get("port"),
-        "attempts": step.get("attempts", 0),
+        "step": step.step,
+        "node": node_of(step.step),
+        "status": step.status,
+        "port": step.port,
+        "attempts": step.attempts,
         "revision": segment["revision"],
         "recorded_at": rfc3339(segment["recorded_at"]),
     }
-    if "code" in step:
-        view["code"] = step["code"]
-    if "digest" in step:
-        view["output_digest"] = step["digest"]
-        view["output"] = json.loads(step["output"]) if "output" in step else None
-        view["output_elsewhere"] = step.get("elsewhere", False)
+    if step.code:
+        view["code"] = step.code
+    if step.output_digest:
+        view["output_digest"] = step.output_digest
+        view["output"] = step.output
+        view["output_elsewhere"] = step.elsewhere
     return view
 
 
@@ -184,11 +184,13 @@ def log_page(
     return [_entry(item) for item in page.items], faults, page.items[-1]["revision"] if more else None
 
 
+def _brief(step: StepRecord) -> dict[str, Any]:
+    brief = {"step": step.step, "status": step.status, "port": step.port, "code": step.code}
+    return {name: value for name, value in brief.items() if value}
+
+
 def _entry(segment: Item) -> dict[str, Any]:
-    steps = [
-        {name: step[name] for name in ("step", "status", "port", "code") if name in step}
-        for step in segment.get("steps", ())
-    ]
+    steps = [_brief(StepRecord.from_item(item)) for item in segment.get("steps", ())]
     view: dict[str, Any] = {
         "revision": segment["revision"],
         "kind": segment["kind"],

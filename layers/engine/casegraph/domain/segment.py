@@ -36,8 +36,16 @@ class StepRecord:
     attempts: int = 0
     code: str = ""
 
+    @property
+    def plain(self) -> bool:
+        """A condition's step: it succeeded at once, and its output says nothing that its port does not."""
+        usual = (self.status, self.attempts, self.code, self.elsewhere) == ("succeeded", 1, "", False)
+        return usual and self.port is not None and self.output == {"port": self.port}
+
     def to_item(self) -> Item:
-        """The stored form; empty fields are left out."""
+        """The stored form; empty fields are left out, and a plain step is its id and port."""
+        if self.plain:
+            return {"step": self.step, "plain": self.port}
         item: Item = {"step": self.step, "status": self.status}
         if self.port is not None:
             item["port"] = self.port
@@ -55,7 +63,10 @@ class StepRecord:
 
     @staticmethod
     def from_item(item: Item) -> StepRecord:
-        """The inverse of `to_item`."""
+        """The inverse of `to_item`; `output` stays None when it is elsewhere."""
+        if "plain" in item:
+            output = {"port": item["plain"]}
+            return StepRecord(item["step"], "succeeded", item["plain"], output, digest(output), attempts=1)
         return StepRecord(
             step=item["step"],
             status=item["status"],

@@ -88,17 +88,16 @@ def view_run(ports: Ports, run_id: str) -> RunView:
     )
 
 
-def _step(ports: Ports, run_id: str, item: Item, step: Item) -> StepView:
-    elsewhere = step.get("elsewhere", False)
-    output = payloads.read(ports, run_id, step["digest"]) if elsewhere else StepRecord.from_item(step).output
+def _step(ports: Ports, run_id: str, item: Item, stored: Item) -> StepView:
+    step = StepRecord.from_item(stored)
     return StepView(
-        step=step["step"],
-        node=node_of(step["step"]),
-        status=step["status"],
-        port=step.get("port"),
-        output=output,
-        attempts=step.get("attempts", 0),
-        code=step.get("code", ""),
+        step=step.step,
+        node=node_of(step.step),
+        status=step.status,
+        port=step.port,
+        output=payloads.read(ports, run_id, step.output_digest) if step.elsewhere else step.output,
+        attempts=step.attempts,
+        code=step.code,
         revision=item["revision"],
     )
 

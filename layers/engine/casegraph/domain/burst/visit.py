@@ -13,7 +13,7 @@ from casegraph.domain.canonical import canonical_bytes, digest_of_bytes
 from casegraph.domain.head import Head
 from casegraph.domain.instants import rfc3339
 from casegraph.domain.place import Branch, Place, branch_key, parse_branch, parse_step_id, step_id
-from casegraph.domain.segment import segment_sk
+from casegraph.domain.segment import StepRecord, segment_sk
 from casegraph.domain.token import Token
 from casegraph.errors import NodeFailed
 from casegraph.limits import BODY_MAX_BYTES, PAYLOAD_INLINE_MAX_BYTES
@@ -197,12 +197,9 @@ class Visit:
     def _stored_output(self, ordinal: int, key: str, revision: int) -> Any:
         item = row(self.knowledge, segment_sk(revision))
         for step in reversed((item or {}).get("steps", [])):
-            if "digest" in step and self._matches(step["step"], ordinal, parse_branch(key)):
-                return (
-                    payload(self.knowledge, step["digest"])
-                    if step.get("elsewhere")
-                    else json.loads(step["output"])
-                )
+            record = StepRecord.from_item(step)
+            if record.output_digest and self._matches(record.step, ordinal, parse_branch(key)):
+                return payload(self.knowledge, record.output_digest) if record.elsewhere else record.output
         raise AssertionError("a latest output has no step in its segment")
 
     def _matches(self, step: str, ordinal: int, branch: Branch) -> bool:
