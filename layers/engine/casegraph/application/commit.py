@@ -75,9 +75,7 @@ def commit(ports: Ports, base: Head, plan: Plan, *, release: bool) -> Outcome:
 
 def seal(base: Head, head: Head, entry: Segment, commit_id: str) -> tuple[Head, Item]:
     """Chain a segment to the head before it; returns the head with its chain and commit id, and the segment row."""
-    chained = replace(
-        entry, commit_id=commit_id, previous=base.chain, installation_id=base.installation_id
-    )
+    chained = replace(entry, commit_id=commit_id, previous=base.chain, installation_id=base.installation_id)
     row = segment.to_item(chained)
     return replace(head, chain=row["hash"], commit_id=commit_id), row
 

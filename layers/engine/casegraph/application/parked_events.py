@@ -143,7 +143,8 @@ def _take(ports: Ports, run_id: str, row: Item) -> bool:
     try:
         accepted = accept_for_run(ports, run_id, event, (given(parked, run_id),))
     except (ConditionsFailed, TooMany, Conflict):
-        return False  # a Conflict: the run has another event under this sender's id; that may not stop its burst
+        # A Conflict: the run has another event under this sender's id; that may not stop its burst.
+        return False
     if accepted.replayed:
         _mark_given(ports, parked, run_id)
     return not accepted.replayed
