@@ -32,7 +32,9 @@ def timed_out_at(bench: Bench, run: str) -> int:
     bench.world.advance("3h")
     view = bench.world.run(run)
     assert view.state == "succeeded"
-    return next(i["recorded_at"] for i in view.log for s in i.get("steps", ()) if s.get("port") == "timeout")
+    return next(
+        int(i["recorded_at"]) for i in view.log for s in i.get("steps", ()) if s.get("port") == "timeout"
+    )
 
 
 def test_retries_of_the_step_before_do_not_eat_the_persons_time() -> None:
@@ -93,14 +95,12 @@ def test_a_rebuild_counts_from_the_wait_that_it_opens() -> None:
     """An event makes the first commit fail: nothing was opened by it, so nothing counts from it."""
     bench = Bench(person())
     run = bench.start()
-    worker = bench.worker(
-        at={
-            "store.transact": lambda: (
-                bench.pass_time(5_000),
-                bench.world.event(run, "step.done", payload={"again": False}),
-            )
-        }
-    )
+
+    def event_five_seconds_later() -> None:
+        bench.pass_time(5_000)
+        bench.world.event(run, "step.done", payload={"again": False})
+
+    worker = bench.worker(at={"store.transact": event_five_seconds_later})
     bench.advance(run, worker)
     row = bench.row(run, "TASK#review#1")
     assert deadline_of(bench, run) == row["created_at"] + HOUR == bench.now + HOUR

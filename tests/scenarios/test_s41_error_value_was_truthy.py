@@ -40,7 +40,7 @@ def run_with(graph: dict[str, Any], input: dict[str, Any]) -> Any:
     return world.run(run)
 
 
-FAILING = {
+FAILING: dict[str, tuple[str, dict[str, Any]]] = {
     "division by zero": ("10 / input.n > 1", {"n": 0, "any": None}),
     "overflow": ("input.n * input.n > 1", {"n": 9_000_000_000_000_000_000, "any": None}),
     "index out of range": ("[1, 2][input.n] == 1", {"n": 5, "any": None}),
