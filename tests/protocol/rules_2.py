@@ -184,11 +184,6 @@ SECTION_2: tuple[Rule, ...] = (
         "merge_report._on_head",
         "test_2_signals.py::test_merged_reports_are_rows_of_their_own_under_one_pointer_and_are_never_refused",
         Swap("application/merge_report.py", "if pointer.encode() in head.inbox:", "if False:"),
-        Swap(
-            SIGNALS,
-            "sizes = (rules.same_inbox(head), rules.same_buffered(head)) if pointer.kind == EVENT else ()",
-            "_check_room(head, Pointer(EVENT, '')); sizes = ()",
-        ),
     ),
     rule(
         "2",

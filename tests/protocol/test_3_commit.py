@@ -79,6 +79,16 @@ def test_a_front_of_large_rows_stays_below_3_megabytes() -> None:
     assert max(sizes.values()) < COMMIT_MAX_BYTES
 
 
+def test_a_correlation_key_that_no_event_could_have_opens_no_wait() -> None:
+    """The segment names the keys of the waits that opened: an endless one would not fit into any item."""
+    bench = Bench(graphs.listener(correlation_key="input.key"))
+    run = bench.started({"key": "x" * 513})
+    assert [t.code for t in bench.head(run).frontier.values()] == ["node_failed"]
+    other = bench.start({"key": "x" * 512}, key="other")
+    bench.advance(other)
+    assert bench.head(other).state(bench.now) == "waiting"
+
+
 def test_the_last_commit_releases_the_lease() -> None:
     bench = Bench(graphs.person())
     run = bench.start()

@@ -151,6 +151,8 @@ SUBJECT_KEY_MAX_CHARACTERS = 2_048
 REPORT_SHARDS = 32
 # architecture.md 7: `next` reads this many tasks and picks at random inside the top priority.
 TASK_CANDIDATES = 20
+# Of an event, and of the wait that it finds: 85 waits of one commit name theirs in a segment of at most 400 KB.
+CORRELATION_KEY_MAX_CHARACTERS = 512
 # An Idempotency-Key or a sender's event id: long enough for two UUIDs and a prefix.
 IDEMPOTENCY_KEY_MAX_CHARACTERS = 200
 

@@ -9,7 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from casegraph.domain.instants import parse_instant
 from casegraph.errors import InvalidInput
-from casegraph.limits import IDEMPOTENCY_KEY_MAX_CHARACTERS, PAGE_MAX_ITEMS, SUBJECT_KEY_MAX_CHARACTERS
+from casegraph.limits import (
+    CORRELATION_KEY_MAX_CHARACTERS,
+    IDEMPOTENCY_KEY_MAX_CHARACTERS,
+    PAGE_MAX_ITEMS,
+    SUBJECT_KEY_MAX_CHARACTERS,
+)
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -52,7 +57,9 @@ ReportId = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_-]{
 SubjectKey = Annotated[
     str, StringConstraints(min_length=1, max_length=SUBJECT_KEY_MAX_CHARACTERS), AfterValidator(_storable)
 ]
-CorrelationKey = Annotated[str, StringConstraints(min_length=1, max_length=512), AfterValidator(_storable)]
+CorrelationKey = Annotated[
+    str, StringConstraints(min_length=1, max_length=CORRELATION_KEY_MAX_CHARACTERS), AfterValidator(_storable)
+]
 SenderKey = Annotated[
     str,
     StringConstraints(min_length=1, max_length=IDEMPOTENCY_KEY_MAX_CHARACTERS, pattern=r"^[\x21-\x7e]+$"),

@@ -21,7 +21,7 @@ from casegraph.domain.nodes.kind import (
     record,
 )
 from casegraph.domain.signal import EventReceived, Resumption, TimedOut, match_of
-from casegraph.limits import WAIT_MAX_EVENT_TYPES
+from casegraph.limits import CORRELATION_KEY_MAX_CHARACTERS, WAIT_MAX_EVENT_TYPES
 
 if TYPE_CHECKING:
     from casegraph.domain.burst.visit import Visit
@@ -93,8 +93,8 @@ def enter(visit: Visit) -> Action:
     if config.correlation_key is None:
         return Wait("event", visit.timeout_at)
     key = visit.evaluate(config.correlation_key, {"node_input": visit.input()})
-    if not isinstance(key, str) or not key:
-        return Failed("correlation_key_invalid")
+    if not isinstance(key, str) or not 0 < len(key) <= CORRELATION_KEY_MAX_CHARACTERS:
+        return Failed("correlation_key_invalid")  # no event could be sent with it
     match = match_of(key)
     return Wait(
         "event",
