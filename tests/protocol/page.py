@@ -6,7 +6,7 @@
 # ruff: noqa: E501 - long lines of the page
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.protocol.mutations import LATER, RULES_OF_THE_PROTOCOL, Break, Drop, Rule
@@ -67,17 +67,28 @@ def rules_part() -> str:
 
 
 def with_results(page: str, day: str, results: Sequence[tuple[Rule, Break, str]]) -> str:
-    """The page with another table of results."""
-    kept = page.partition(RESULTS)[0]
-    caught = sum(1 for _, _, verdict in results if verdict.startswith("caught"))
-    lines = [
-        f"{RESULTS}\n\n{day}: {len(results)} breaks, {caught} caught.\n\n| Rule | Broken by | Result |\n|---|---|---|\n"
-    ]
-    lines += [
-        f"| {rule.section}: {_cell(rule.words)} | `{_cell(described(broken))}` | {verdict} |\n"
-        for rule, broken, verdict in sorted(results, key=lambda entry: RULES_OF_THE_PROTOCOL.index(entry[0]))
-    ]
-    return kept + "".join(lines)
+    """The page with these results, and the earlier ones of breaks that were not tried again and still are in the list."""
+    kept, _, old = page.partition(RESULTS)
+    known = dict(_rows(old))
+    known.update({_key(rule, broken): f"{verdict}, {day}" for rule, broken, verdict in results})
+    keys = [_key(rule, broken) for rule in RULES_OF_THE_PROTOCOL for broken in rule.breaks]
+    lines = [f"| {key} | {known.get(key, 'not tried yet')} |\n" for key in keys]
+    caught = sum(1 for key in keys if known.get(key, "").startswith("caught"))
+    counted = (
+        f"{len(keys)} breaks of {len(RULES_OF_THE_PROTOCOL)} rules, {caught} caught by the rule's own test."
+    )
+    return kept + f"{RESULTS}\n\n{counted}\n\n| Rule | Broken by | Result |\n|---|---|---|\n" + "".join(lines)
+
+
+def _key(rule: Rule, broken: Break) -> str:
+    return f"{rule.section}: {_cell(rule.words)} | `{_cell(described(broken)).replace('`', '')}`"
+
+
+def _rows(table: str) -> Iterator[tuple[str, str]]:
+    for line in table.splitlines():
+        if line.startswith("| ") and not line.startswith("| Rule"):
+            key, _, verdict = line.removeprefix("| ").removesuffix(" |").rpartition(" | ")
+            yield key, verdict
 
 
 def main() -> None:

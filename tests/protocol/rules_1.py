@@ -256,4 +256,12 @@ SECTION_1: tuple[Rule, ...] = (
         "test_1_items.py::test_an_update_never_makes_a_head",
         Drop("item_exists"),
     ),
+    rule(
+        "1",
+        "Numbers: skew 2 s, payloads 4 KB, latest 2 KB, records 24 h",
+        "limits",
+        "test_numbers.py::test_a_number_of_the_protocol_is_the_one_in_limits",
+        Swap(LIMITS, "CLOCK_SKEW_MILLISECONDS = 2_000", "CLOCK_SKEW_MILLISECONDS = 20_000"),
+        Swap(LIMITS, "LATEST_INLINE_MAX_BYTES = 2_048", "LATEST_INLINE_MAX_BYTES = 4_048"),
+    ),
 )

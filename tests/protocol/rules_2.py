@@ -390,4 +390,11 @@ SECTION_2: tuple[Rule, ...] = (
             'codes = [reason.get("Message", "None") for reason in reasons]',
         ),
     ),
+    rule(
+        "2",
+        "Numbers: 32 pending events, jitter 20-400 ms",
+        "limits",
+        "test_numbers.py::test_a_number_of_the_protocol_is_the_one_in_limits",
+        Swap(LIMITS, "MAX_PENDING_EVENTS = 32", "MAX_PENDING_EVENTS = 33"),
+    ),
 )

@@ -79,7 +79,6 @@ SECTION_3: tuple[Rule, ...] = (
         Swap(LEASE, '("attempts",): 1, ', ""),
         Swap(LEASE, "invocation_ends_at + CLOCK_SKEW_MILLISECONDS)}", "invocation_ends_at)}"),
         Swap(LEASE, '(("penalty",), invocation', '(("started_at",), invocation'),
-        Swap(LIMITS, "PENALTY_STEP_MILLISECONDS = 120_000", "PENALTY_STEP_MILLISECONDS = 0"),
     ),
     rule(
         "3",
@@ -338,7 +337,6 @@ SECTION_3: tuple[Rule, ...] = (
         "Three burst commits without progress are attention no_progress",
         "decide._idle_counted",
         "test_3_burst.py::test_three_burst_commits_in_a_row_that_change_nothing_are_attention_no_progress",
-        Swap(LIMITS, "MAX_IDLE_COMMITS = 3", "MAX_IDLE_COMMITS = 300"),
         Swap(ADVANCE, "if plan.changes_nothing and not plan.more_to_do:", "if plan.changes_nothing:"),
     ),
     rule(
@@ -368,7 +366,7 @@ SECTION_3: tuple[Rule, ...] = (
         "Commit: at most 90 items; wide fronts page by page",
         "draft.Draft.has_room",
         "test_3_commit.py::test_a_wide_front_is_entered_page_by_page_with_at_most_90_items_each",
-        Swap(LIMITS, "COMMIT_MAX_ITEMS = 90", "COMMIT_MAX_ITEMS = 98"),
+        Swap(LIMITS, "COMMIT_MAX_ITEMS = 90", "COMMIT_MAX_ITEMS = 900"),
     ),
     rule(
         "3",
@@ -491,7 +489,7 @@ SECTION_3: tuple[Rule, ...] = (
         Swap(
             COMMIT,
             "return Rebuild(current) if current.generation == base.generation else Lost()",
-            "return Unresolved()",
+            "return Committed(current, row)",
         ),
     ),
     rule(
@@ -614,5 +612,16 @@ SECTION_3: tuple[Rule, ...] = (
         "task.cancel, task.is_open",
         "test_3_commit.py::test_a_row_that_was_decided_before_its_closing_stays_as_it_is",
         Swap("domain/burst/closing.py", "if task.is_open(item) else []", "if True else []"),
+    ),
+    rule(
+        "3",
+        "Numbers: penalty 2 min, 8 attempts, 3 idle commits, 90 items, 3 MB, tokens of 10 min",
+        "limits",
+        "test_numbers.py::test_a_number_of_the_protocol_is_the_one_in_limits",
+        Swap(LIMITS, "PENALTY_STEP_MILLISECONDS = 120_000", "PENALTY_STEP_MILLISECONDS = 0"),
+        Swap(LIMITS, "MAX_IDLE_COMMITS = 3", "MAX_IDLE_COMMITS = 300"),
+        Swap(LIMITS, "MAX_CLAIM_ATTEMPTS = 8", "MAX_CLAIM_ATTEMPTS = 80"),
+        Swap(LIMITS, "COMMIT_MAX_ITEMS = 90", "COMMIT_MAX_ITEMS = 98"),
+        Swap(LIMITS, "COMMIT_MAX_BYTES = 3_145_728", "COMMIT_MAX_BYTES = 4_145_728"),
     ),
 )

@@ -209,4 +209,12 @@ SECTION_4: tuple[Rule, ...] = (
         "test_4_index_and_jobs.py::test_a_claim_that_is_refused_writes_nothing",
         Drop("due"),
     ),
+    rule(
+        "4",
+        "Numbers: 64 shards, 120 s, 60 s, 15 min",
+        "limits",
+        "test_numbers.py::test_a_number_of_the_protocol_is_the_one_in_limits",
+        Swap(LIMITS, "INDEX_SHARDS = 64", "INDEX_SHARDS = 32"),
+        Swap(LIMITS, "PAUSED_RECHECK_MILLISECONDS = 60_000", "PAUSED_RECHECK_MILLISECONDS = 600_000"),
+    ),
 )

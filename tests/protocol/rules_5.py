@@ -328,4 +328,16 @@ SECTION_5: tuple[Rule, ...] = (
         "test_5_effects.py::test_a_message_whose_payload_cannot_be_read_is_not_sent_and_not_unknown",
         Swap(DELIVER, "return RetryLater(failure.code)  # its", "return Unknown(failure.code)  # its"),
     ),
+    rule(
+        "5",
+        "Numbers: 8 attempts, 5 s to 15 min",
+        "limits",
+        "test_numbers.py::test_a_number_of_the_protocol_is_the_one_in_limits",
+        Swap(
+            LIMITS,
+            "EFFECT_BACKOFF_MILLISECONDS = (5_000, 900_000)",
+            "EFFECT_BACKOFF_MILLISECONDS = (5_000, 90_000)",
+        ),
+        Swap(LIMITS, "MAX_EFFECT_ATTEMPTS = 8", "MAX_EFFECT_ATTEMPTS = 9"),
+    ),
 )
