@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from casegraph.adapters.evaluate import failed_rules
+from casegraph.application.advance_run import advance_run
+from casegraph.application.deliver_effect import Delivered, deliver_effect
 from casegraph.application.ports import Applied, RetryLater, Unknown
 from casegraph.domain import effect
 from casegraph.domain.effect import Verdict
-from casegraph.domain.writes import Key, Table
+from casegraph.domain.head import row_key
+from casegraph.domain.writes import Key, Table, Update
 from casegraph.testing.bundles import node
 from casegraph.testing.world import World
 from tests.simulation.workloads import message, sim_bundle, wait
@@ -121,3 +124,23 @@ def test_a_parked_event_whose_id_the_run_knows_otherwise_does_not_stop_the_run()
     world.advance("2h")
     assert world.run(run).state == "succeeded"
     assert not [name for name, _ in world.site.notes.events if name == "burst_failed"]
+
+
+def test_an_attempt_does_not_start_on_a_row_read_before_another_attempt() -> None:
+    """Between the read and the start another worker was refused: this one would send under the refused key, settle
+    behind a fence that never holds, and leave the effect to recovery."""
+    world = World()
+    mail = world.connector("idempotent-mail")
+    run = world.start(world.publish(send_once("idempotent")), {"key": "k"})
+    assert world.attempt(lambda ports: advance_run(ports, run, world.site.invocation()))
+    key = row_key(run, "EFFECT#send#1#1")
+
+    def another_was_faster(call: str) -> None:
+        if call == "store.transact":
+            world.site.memory.write(Update(key, (), set={("attempts",): 1, ("refused",): 1}))
+
+    late = world.site.worker("late", pause=another_was_faster)
+    assert deliver_effect(late, run, "send#1#1", world.site.invocation()) is Delivered.SUPERSEDED
+    assert mail.received == []
+    world.settle()
+    assert world.run(run).state == "succeeded"

@@ -84,7 +84,7 @@ class Delivery:
         until = now + self.deadline.remaining_milliseconds() + CLOCK_SKEW_MILLISECONDS
         token = self.ports.ids.new()[:16]
         wanted = (rules.NOT_TERMINAL, rules.NOT_PAUSED, rules.token_open(self.item["token_key"]))
-        started = effect.start_attempt(self.key, token, now, until)
+        started = effect.start_attempt(self.key, token, now, until, effect.attempts_as_read(self.item))
         try:
             transact(self.ports, [started, Check(head_key(self.item["run_id"]), wanted)])
         except ConditionsFailed as failed:

@@ -105,8 +105,11 @@ def operation_key(item: Mapping[str, Any], root_run_id: str) -> str:
     return digest(parts).removeprefix("sha256:")[:40]
 
 
-def start_attempt(key: Key, attempt_token: str, now: int, until: int) -> Update:
-    """Count an attempt before its call: `pending` and due -> `applying`, recoverable only after `until`."""
+def start_attempt(key: Key, attempt_token: str, now: int, until: int, *also: Rule) -> Update:
+    """Count an attempt before its call: `pending` and due -> `applying`, recoverable only after `until`.
+
+    also: further rules, such as `attempts_as_read`.
+    """
     due = Rule(
         "effect_due",
         Compare(("available_at",), "<=", now + CLOCK_SKEW_MILLISECONDS),
@@ -114,7 +117,7 @@ def start_attempt(key: Key, attempt_token: str, now: int, until: int) -> Update:
     )
     return Update(
         key,
-        (row_state_in(*EFFECT_SOURCES["applying"]), due),
+        (row_state_in(*EFFECT_SOURCES["applying"]), due, *also),
         set={
             ("state",): "applying",
             ("attempt_token",): attempt_token,
@@ -173,15 +176,16 @@ def look_again(key: Key, item: Mapping[str, Any], at: int) -> Update:
 
 def postpone(key: Key, item: Mapping[str, Any], at: int) -> Update:
     """Leave a pending effect for later without an attempt: its run, or its connector, is paused."""
-    rules = (row_state_in("pending"), _untouched(item))
+    rules = (row_state_in("pending"), attempts_as_read(item))
     return Update(key, rules, set={("available_at",): at, ("due_at",): at})
 
 
-def _untouched(item: Mapping[str, Any]) -> Rule:
+def attempts_as_read(item: Mapping[str, Any]) -> Rule:
+    """No attempt started since `item` was read."""
     return Rule(
         "attempts_as_read",
         Compare(("attempts",), "=", item["attempts"]),
-        "an attempt that started meanwhile must settle first",
+        "what was read of the attempts decides the operation key, the fence and what an answer means",
     )
 
 
@@ -190,7 +194,7 @@ def cancel(key: Key, item: Mapping[str, Any], now: int) -> Update:
     state = "ambiguous" if item["unknown"] else "cancelled"
     return Update(
         key,
-        (row_state_in("pending"), _untouched(item)),
+        (row_state_in("pending"), attempts_as_read(item)),
         set={("state",): state, ("settled_at",): now},
         remove=_INDEX,
     )
