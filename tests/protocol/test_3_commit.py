@@ -126,7 +126,8 @@ def test_the_next_wake_at_is_the_earliest_deadline() -> None:
 def test_the_next_wake_at_is_none_when_nothing_fires_by_itself() -> None:
     bench = Bench(graphs.sender())
     run = bench.started()
-    assert bench.head(run).wake_at is None
+    head = bench.head(run)
+    assert (head.wake_at, head.attention, head.revision) == (None, None, 1)
 
 
 def test_the_next_wake_at_is_now_when_something_is_left_to_do() -> None:
