@@ -8,10 +8,11 @@ from typing import Any
 from casegraph.application import payloads
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
+from casegraph.application.schemas import require_valid
 from casegraph.application.signals import send_signal
 from casegraph.domain import rules
 from casegraph.domain.canonical import digest
-from casegraph.domain.head import row_key
+from casegraph.domain.head import Head, row_key
 from casegraph.domain.signal import EVENT, Pointer, event_hash, match_of
 from casegraph.domain.writes import Item, Put, Update, Write
 from casegraph.errors import ConditionsFailed, Conflict, TooMany
@@ -19,13 +20,21 @@ from casegraph.errors import ConditionsFailed, Conflict, TooMany
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event as its sender means it. event_id: the sender's own id, what it is deduplicated by."""
+    """One event as its sender means it. event_id: the sender's own id, what it is deduplicated by.
+
+    queues: the queues whose runs the sender may reach by key; None: all.
+    """
 
     event_type: str
     event_id: str
     key: str
     payload: Any
     source: str
+    queues: tuple[str, ...] | None = None
+
+    def reaches(self, queue_id: str | None) -> bool:
+        """Whether its sender may give it to a run of this queue."""
+        return self.queues is None or queue_id is None or queue_id in self.queues
 
     def fingerprint(self) -> str:
         """What must be the same when the same event id comes again."""
@@ -64,6 +73,15 @@ def accept_for_run(ports: Ports, run_id: str, event: Event, also: tuple[Update, 
             raise
         return _replay(run_id, event, stored)
     return Accepted(run_id, late=head.terminal)
+
+
+def check_payload(ports: Ports, head: Head, event: Event) -> None:
+    """Raise `InvalidInput("event_invalid")` unless the payload is what the run's graph says of this event type."""
+    schema = ports.versions.graph(head.digest).document.event_schemas.get(event.event_type)
+    if schema is not None and ports.schemas is not None:
+        require_valid(
+            ports.schemas, schema, event.payload, what="the payload", code="event_invalid", at="/payload"
+        )
 
 
 def _replay(run_id: str, event: Event, stored: Item) -> Accepted:

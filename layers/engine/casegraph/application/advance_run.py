@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from casegraph.application import hints, lease, parked_events, reads
 from casegraph.application.close_run import close_next_page
-from casegraph.application.commit import Committed, Lost, Rebuild, Unresolved, commit
+from casegraph.application.commit import Committed, Lost, Rebuild, Unresolved, commit, same_lease
 from casegraph.application.context import Ports
 from casegraph.application.heads import head_of, read_head
 from casegraph.application.ports import ComponentRequest, Deadline
@@ -150,7 +150,7 @@ class Burst:
 
     def _reload(self) -> None:
         current = read_head(self.ports, self.head.run_id)
-        if current.generation == self.head.generation:
+        if same_lease(current, self.head):
             self._rebuild(current)
 
     def _call(self, calls: list[PendingCall]) -> None:
@@ -199,7 +199,7 @@ class Burst:
         self.costly_result = False
         for ref, due_at in plan.effects:
             hints.effect_due(self.ports, self.head.run_id, ref, due_at)
-        if not release and not _same_lease(outcome.head, self.head):
+        if not release and not same_lease(outcome.head, self.head):
             return self._lost()
         self.head = outcome.head
         reads.forget_changing_rows(self.knowledge)
@@ -258,7 +258,3 @@ class Burst:
         except CasegraphError:
             self.ports.journal.count("release_failed")
         return Advanced.FAILED
-
-
-def _same_lease(one: Head, other: Head) -> bool:
-    return (one.generation, one.claim_id) == (other.generation, other.claim_id)

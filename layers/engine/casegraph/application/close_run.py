@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from casegraph.application import reads
-from casegraph.application.commit import Lost
+from casegraph.application.commit import Lost, same_lease
 from casegraph.application.context import Ports
 from casegraph.application.heads import head_of, read_head
 from casegraph.application.persistence import transact
@@ -30,11 +30,12 @@ def close_next_page(ports: Ports, head: Head) -> Head | Lost | None:
     except ConditionsFailed as failed:
         on_head = failed.of(0)
         if on_head is None:
-            return read_head(ports, head.run_id)  # a row was decided meanwhile: read again, close the rest
+            # A row was decided meanwhile: read again, close the rest, if the lease is still this worker's.
+            current = read_head(ports, head.run_id)
+            return current if same_lease(head, current) else Lost()
         old = on_head.old_item
-        if old is None or old["generation"] != head.generation or old.get("claim_id") != head.claim_id:
-            return Lost()
-        return head_of(ports, old)
+        current_head = head_of(ports, old) if old is not None else None
+        return current_head if current_head is not None and same_lease(head, current_head) else Lost()
     return replace(head, closing=left) if left else None
 
 

@@ -118,15 +118,15 @@ def _classify(ports: Ports, base: Head, head: Head, row: Item, failed: Condition
         return Committed(head, row)
     if old_segment is not None and old_segment["commit_id"] == head.commit_id:
         return Committed(read_head(ports, base.run_id), row)
-    if old_head is None:
-        return Rebuild(read_head(ports, base.run_id)) if on_head is None else Lost()
-    if not _mine(base, old_head):
+    if old_head is None and on_head is not None:
         return Lost()
-    return Rebuild(head_of(ports, old_head))
+    current = read_head(ports, base.run_id) if old_head is None else head_of(ports, old_head)
+    return Rebuild(current) if same_lease(base, current) else Lost()
 
 
-def _mine(base: Head, item: Item) -> bool:
-    return item["generation"] == base.generation and item.get("claim_id") == base.claim_id
+def same_lease(one: Head, other: Head) -> bool:
+    """Whether both heads show one claim: generation and claim id."""
+    return (one.generation, one.claim_id) == (other.generation, other.claim_id)
 
 
 def _look_back(ports: Ports, base: Head, head: Head, row: Item) -> Outcome:
@@ -141,4 +141,4 @@ def _look_back(ports: Ports, base: Head, head: Head, row: Item) -> Outcome:
         return Unresolved()
     if found["commit_id"] == head.commit_id:
         return Committed(current, row)
-    return Rebuild(current) if current.generation == base.generation else Lost()
+    return Rebuild(current) if same_lease(base, current) else Lost()

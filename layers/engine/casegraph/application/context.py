@@ -14,6 +14,7 @@ from casegraph.application.ports import (
     JobQueue,
     Journal,
 )
+from casegraph.application.schemas import Schemas
 from casegraph.application.versions import Versions
 
 
@@ -21,6 +22,7 @@ from casegraph.application.versions import Versions
 class Ports:
     """The outside, as the use cases see it. installation_id stands on every record.
 
+    schemas: checks payloads of events by key, which are matched long after their request; None: not checked.
     read_threads: how many index shards a list reads at the same time; 1 keeps a simulation deterministic.
     """
 
@@ -34,4 +36,5 @@ class Ports:
     journal: Journal
     versions: Versions
     installation_id: str = "default"
+    schemas: Schemas | None = None
     read_threads: int = 1

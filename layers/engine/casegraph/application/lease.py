@@ -13,6 +13,7 @@ from casegraph.domain.writes import Item, Path, Update
 from casegraph.errors import ConditionsFailed
 from casegraph.limits import (
     CLOCK_SKEW_MILLISECONDS,
+    MAX_SIGNAL_TRIES,
     PENALTY_STEP_MILLISECONDS,
     RELEASE_BACKOFF_MILLISECONDS,
 )
@@ -77,11 +78,18 @@ def release(ports: Ports, head: Head, wake_at: int | None) -> Changed | None:
     return _release(ports, head, wake_at, values)
 
 
-def release_after_error(ports: Ports, head: Head) -> Changed | None:
-    """Give the lease up after an unexpected error: attempts and penalty are kept, the next try backs off."""
+def release_after_error(ports: Ports, head: Head) -> None:
+    """Give the lease up after an unexpected error: attempts and penalty are kept, the next try backs off.
+
+    A signal or an operator's write that came in between does not keep the lease: nothing of this burst is written.
+    """
     first, last = RELEASE_BACKOFF_MILLISECONDS
     wait = min(last, first * 2 ** max(0, head.attempts - 1))
-    return _release(ports, head, ports.clock.now() + wait, {})
+    for _ in range(MAX_SIGNAL_TRIES):
+        changed = _release(ports, head, ports.clock.now() + wait, {})
+        if changed is None:
+            return
+        head = head_of(ports, changed.item)
 
 
 def _release(ports: Ports, head: Head, wake_at: int | None, values: dict[Path, object]) -> Changed | None:

@@ -51,6 +51,9 @@ EVENTS: dict[str, LogEvent] = {
     "burst_failed": LogEvent("ERROR", "A burst met an unexpected error; the run backs off.", counted=True),
     "run_attention": LogEvent("WARNING", "A run needs an operator.", counted=True),
     "effect_settled": LogEvent("INFO", "An effect has its result."),
+    "parked_event_refused": LogEvent(
+        "WARNING", "An event by key does not fit the run that waits for it; it stays parked.", counted=True
+    ),
     "reconciled": LogEvent("INFO", "A sweep ended."),
     "reconcile_item_failed": LogEvent(
         "WARNING", "One item of a sweep failed; the next sweep serves it.", counted=True

@@ -14,6 +14,7 @@ from casegraph.adapters.s3 import S3BlobStore
 from casegraph.adapters.sqs import SqsJobQueue
 from casegraph.application.context import Ports
 from casegraph.application.versions import StoredVersions
+from casegraph.runtime.lazy_schemas import LazyJsonSchemas
 from casegraph.runtime.observability import LambdaJournal
 from casegraph.runtime.settings import Settings
 
@@ -64,6 +65,7 @@ def build(settings: Settings) -> Container:
         journal=journal,
         versions=StoredVersions(store, blobs),
         installation_id=settings.installation_id,
+        schemas=LazyJsonSchemas(),
         read_threads=_READ_THREADS,
     )
     return Container(settings, ports, journal, components)

@@ -12,6 +12,7 @@ from casegraph.application.schemas import require_valid
 from casegraph.domain.head import Head
 from casegraph.errors import InvalidInput
 from casegraph.runtime.endpoint import Call, Reply, post
+from casegraph.runtime.identity import ALL_QUEUES
 from casegraph.runtime.models import Body, CorrelationKey, EventType, SenderKey
 from casegraph.runtime.routes.runs import visible_run
 
@@ -64,7 +65,9 @@ def _check_type(call: Call, head: Head, body: EventBody) -> None:
 def by_key(call: Call) -> Reply:
     """Store an event for the run that waits, or will wait, for its type and key."""
     body = call.body(KeyedEventBody)
-    event = Event(body.type, body.event_id, body.key, body.payload, call.principal.subject)
+    everywhere = ALL_QUEUES in call.principal.queues
+    queues = None if everywhere else tuple(sorted(call.principal.queues))
+    event = Event(body.type, body.event_id, body.key, body.payload, call.principal.subject, queues)
     return _accepted(accept_by_key(call.ports, event))
 
 
