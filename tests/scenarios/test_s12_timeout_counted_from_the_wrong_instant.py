@@ -4,7 +4,7 @@ Here the deadline is the instant at which the wait opened, plus the timeout. It 
 row, and is read back from there: retries before the wait, crashes, lost replies, other branches' commits and rebuilds
 do not move it.
 
-Breaks without: Visit.timeout_at (from the burst's now), the deadline in the token (token.encode).
+Breaks without: Visit.timeout_at (from the burst's now), fire_deadlines reading the token's own deadline.
 """
 
 from __future__ import annotations
