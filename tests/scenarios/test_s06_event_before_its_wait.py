@@ -3,7 +3,7 @@
 Here it is kept and satisfies the wait when it opens, at whatever moment it came: before the run's first step, between
 any two calls of the burst that opens the wait, sent to the run or by its key.
 
-Breaks without: walk._or_buffered, rules.same_inbox (the race with the commit), parked_events._adopt (by key).
+Breaks without: walk._buffered_for, rules.same_inbox (the race with the commit), parked_events._adopt (by key).
 """
 
 from __future__ import annotations
