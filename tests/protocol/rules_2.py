@@ -268,7 +268,11 @@ SECTION_2: tuple[Rule, ...] = (
         "rules.same_generation",
         "test_2_failed_conditions.py::test_another_generation_means_that_the_lease_is_lost_and_nothing_is_written",
         Drop("same_generation"),
-        Swap(COMMIT, 'return item["generation"] == base.generation and item', "return item"),
+        Swap(
+            COMMIT,
+            "return (one.generation, one.claim_id) == (other.generation, other.claim_id)",
+            "return True",
+        ),
     ),
     rule(
         "2",
@@ -349,16 +353,7 @@ SECTION_2: tuple[Rule, ...] = (
         "commit._classify, rules.row_revision",
         "test_2_failed_conditions.py::test_another_item_s_condition_is_read_again_and_rebuilt",
         Drop("row_revision"),
-        Swap(
-            COMMIT,
-            "return Rebuild(read_head(ports, base.run_id)) if on_head is None else Lost()",
-            "return Lost()",
-        ),
-        Swap(
-            COMMIT,
-            "    if old_head is None:\n",
-            "    if on_head is None:\n        return Lost()\n    if old_head is None:\n",
-        ),
+        Swap(COMMIT, "if old_head is None and on_head is not None:", "if old_head is None:"),
     ),
     rule(
         "2",

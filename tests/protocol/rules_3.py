@@ -488,8 +488,8 @@ SECTION_3: tuple[Rule, ...] = (
         "test_2_failed_conditions.py::test_after_lost_replies_another_s_segment_means_rebuild",
         Swap(
             COMMIT,
-            "return Rebuild(current) if current.generation == base.generation else Lost()",
-            "return Committed(current, row)",
+            "Committed(current, row)\n    return Rebuild(current) if same_lease(base, current) else Lost()",
+            "Committed(current, row)\n    return Committed(current, row)",
         ),
     ),
     rule(

@@ -173,8 +173,12 @@ def test_a_loser_s_task_cannot_be_completed() -> None:
     task = work_task.claim(bench.ports, bench.row(run, TASK), "p-1")
     say(bench.ports, run, "e-1")
     bench.crash(run, TRANSACT, nth=2)
+    calls: list[str] = []
     with pytest.raises(Conflict):
-        complete(bench.ports, task)
+        complete(bench.site.worker("person", pause=calls.append), task)
+    assert TRANSACT not in calls, (
+        "refused at once by what was read; the rules are for what changes after that"
+    )
     assert bench.head(run).inbox == ()
     assert bench.row(run, TASK)["state"] == "claimed"
 

@@ -238,13 +238,15 @@ def test_the_sweep_holds_back_while_the_queue_is_deep(monkeypatch: pytest.Monkey
     assert bench.sweep().runs == 5
 
 
-@pytest.mark.parametrize("meanwhile", ["ended", "paused", "leased"])
+@pytest.mark.parametrize("meanwhile", ["ended", "paused", "attention", "leased"])
 def test_the_sweep_reads_again_what_it_acts_on(meanwhile: str) -> None:
     bench = Bench(graphs.person())
     run = bench.start()
     bench.pass_time(120_000)
     if meanwhile == "leased":
         held(bench, run)
+    elif meanwhile == "attention":
+        bench.edit_head(run, attention="no_progress")
     else:
         getattr(bench.world, {"ended": "terminate", "paused": "pause"}[meanwhile])(run)
     bench.clear_jobs()
