@@ -20,7 +20,7 @@ def test_every_mapped_test_exists() -> None:
 
 
 def test_every_rule_can_be_broken() -> None:
-    """Whether the breaks still fit the source is for `break_each_rule.py` to say: an edit of the engine is no failure."""
+    """Whether the breaks still fit the source, `break_each_rule.py` says: an edit of the engine is no failure."""
     for rule in RULES_OF_THE_PROTOCOL:
         assert rule.breaks, rule.words
         for broken in rule.breaks:
