@@ -299,6 +299,28 @@ def _parked_and_missed(e: Evidence) -> Faults:
     return faults
 
 
+def no_subscription_outlives_its_wait(e: Evidence) -> Faults:
+    """5: the commit that ends a wait removes its subscription, or events by key would be led to a run that no longer
+    listens. (One that a worker writes after it has lost its lease is left: subscriptions have no fence.)"""
+    faults: Faults = []
+    subscribed: dict[tuple[str, str], set[Key]] = defaultdict(set)
+    for changes in e.calls.values():
+        for c in changes:
+            row = c.new or c.old or {}
+            if c.key.table is Table.CORRELATIONS and c.key.sk.startswith("RUN#"):
+                wait = subscribed[(row["run_id"], row["step"])]
+                wait.discard(c.key) if c.new is None else wait.add(c.key)
+        for c in changes:
+            if c.key.sk.startswith("SEG#") and c.new is not None:
+                run_id = c.key.pk.removeprefix("RUN#")
+                faults += [
+                    f"{run_id} {step['step']} ended at {c.at} and is still subscribed"
+                    for step in c.new.get("steps", ())
+                    if step.get("status") != "cancelled" and subscribed[(run_id, step["step"])]
+                ]
+    return faults
+
+
 def one_index_class(e: Evidence) -> Faults:
     """6: the class follows from the head, its instant is `wake_at`, and what must happen has an instant."""
     faults: Faults = []
@@ -618,6 +640,7 @@ CHECKERS: tuple[Callable[[Evidence], Faults], ...] = (
     signals_are_taken_once,
     events_satisfy_one_wait,
     no_open_wait_is_passed_over,
+    no_subscription_outlives_its_wait,
     one_index_class,
     open_rows_belong_to_open_tokens,
     outputs_are_written_once,
