@@ -18,9 +18,10 @@ from casegraph.application.persistence import patiently, transact
 from casegraph.domain import control, rules
 from casegraph.domain.canonical import digest
 from casegraph.domain.head import LATEST_SK, Head, facts, head_key, latest_bytes, row_key, to_item
+from casegraph.domain.instants import rfc3339
 from casegraph.domain.segment import Segment, delta_between
 from casegraph.domain.writes import Item, Path, Put, Update, Write
-from casegraph.errors import ConditionsFailed, Conflict
+from casegraph.errors import ConditionsFailed, Conflict, InvalidInput
 from casegraph.limits import IDEMPOTENCY_MILLISECONDS, LATEST_INLINE_MAX_BYTES, MAX_SIGNAL_TRIES
 
 
@@ -45,10 +46,9 @@ class Controlled:
 
 
 def pause(ports: Ports, run_id: str, request: Control, *, until: int | None = None) -> Controlled:
-    """Stop a run where it is, optionally until an instant (epoch ms). Raises `NotFound`, `Conflict`."""
-    return _control(
-        ports, run_id, "pause", request, {"until": until}, lambda h, now: control.paused(h, now, until)
-    )
+    """Stop a run where it is, optionally until an instant (epoch ms). Raises `NotFound`, `Conflict`,
+    `InvalidInput("until_in_the_past")`."""
+    return _control(ports, run_id, "pause", request, {"until": until}, lambda h, now: _paused(h, now, until))
 
 
 def resume(ports: Ports, run_id: str, request: Control, *, deadlines: str = "shift") -> Controlled:
@@ -73,7 +73,7 @@ def _control(
     change: Callable[[Head, int], Head],
 ) -> Controlled:
     record_key = row_key(run_id, f"IDEMPOTENCY#{digest([request.actor, request.idempotency_key])}")
-    fingerprint = digest([operation, request.reason, arguments])
+    fingerprint = digest([operation, request.reason, arguments, request.expected_revision])
     for _ in range(MAX_SIGNAL_TRIES):
         head = read_head(ports, run_id)
         known = patiently(ports, lambda: ports.store.get(record_key))
@@ -97,6 +97,15 @@ def _control(
             hints.run_due(ports, run_id, after.wake_at)
         return Controlled(run_id, after.revision, record["state"])
     raise Conflict(f"run {run_id} changes too fast; try again", "run_busy", run_id=run_id)
+
+
+def _paused(head: Head, now: int, until: int | None) -> Head:
+    """Checked here, after the replay: the same request again is answered the same when its instant has passed."""
+    if until is not None and until <= now:
+        raise InvalidInput(
+            f"until_at must be after now, which is {rfc3339(now)}", "until_in_the_past", pointer="/until_at"
+        )
+    return control.paused(head, now, until)
 
 
 def _check_revision(head: Head, request: Control) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from casegraph.application import hints
 from casegraph.application.context import Ports
-from casegraph.application.idempotency import check_same, read_record, record_key, record_put
+from casegraph.application.idempotency import check_same
 from casegraph.application.merge_report import merge_pointer, merge_writes
-from casegraph.application.persistence import patiently, transact
+from casegraph.application.persistence import patiently, transact, write
 from casegraph.application.queues import Pin, Queue, default_queue, read_queue
 from casegraph.application.signals import wake
 from casegraph.application.start_run import NewRun, start_writes
@@ -32,11 +32,15 @@ from casegraph.limits import (
 )
 
 _REPORT_SK = "REPORT"
+_NO_QUEUE = Queue("", "", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class NewReport:
     """A report as its sender means it. report_id: the sender's own, else derived from the idempotency key.
+
+    The derived id's row is the key's record: the report itself, or, for a report with an id of its sender's, a row
+    that only binds the key. So the key binds either form, and a report without an id costs no row more.
 
     queue_id None: the default queue. content: what was reported, any JSON object; it becomes the run's `input`.
     """
@@ -66,6 +70,11 @@ def report_key(report_id: str) -> Key:
     return Key(Table.REPORTS, f"REPORT#{report_id}", _REPORT_SK)
 
 
+def is_report(row: Item) -> bool:
+    """Whether a row under a report's key is a report, and not what binds an idempotency key to one."""
+    return "queue_id" in row
+
+
 def report_shard_pk(queue_id: str, report_id: str) -> str:
     """Index partition of a queue's reports that holds this one."""
     shard = int(digest(report_id)[-4:], 16) % REPORT_SHARDS
@@ -90,7 +99,7 @@ def intake_report(
 ) -> TakenIn:
     """Take a report in. The same again is a replay of the first answer.
 
-    Raises `TooLarge("report_too_large")`, `Conflict("idempotency_key_reused")`.
+    Raises `TooLarge("report_too_large")`, `Conflict("idempotency_key_reused")`, `Conflict("report_id_reused")`.
     """
     size = len(canonical_bytes(new.content))
     if size > REPORT_CONTENT_MAX_BYTES:
@@ -100,6 +109,14 @@ def intake_report(
             pointer="/content",
         )
     return Intake(ports, new, queue, caller, idempotency_key).run()
+
+
+def taken_before(ports: Ports, new: NewReport, *, caller: str, idempotency_key: str) -> TakenIn | None:
+    """The first answer to a report that would not be taken in today: its queue's pin or the default has changed.
+
+    Raises `Conflict` as `intake_report` does.
+    """
+    return Intake(ports, new, _NO_QUEUE, caller, idempotency_key).earlier()
 
 
 @dataclass
@@ -116,37 +133,41 @@ class Intake:
         derived = derived_id("rep", self.ports.installation_id, self.caller, "report", self.idempotency_key)
         self.report_id = self.new.report_id or derived
         self.row_key = report_key(self.report_id)
+        self.key_row = report_key(derived)
         self.now = self.ports.clock.now()
 
     def run(self) -> TakenIn:
         """Try until one of the forms (start, merge, store only) holds; each try reads anew."""
-        record = record_key("report", self.caller, self.idempotency_key)
-        if self.new.report_id is not None:
-            read_record(self.ports, record, self.new.fingerprint())
+        self._check_key()
         for _ in range(MAX_SIGNAL_TRIES):
-            known = patiently(self.ports, lambda: self.ports.store.get(self.row_key))
+            known = self.earlier()
             if known is not None:
-                return self._replayed(known)
-            taken = self._try(record)
+                return known
+            taken = self._try()
             if taken is not None:
                 return taken
             self.ports.clock.sleep(self.ports.ids.jitter(0, RETRY_JITTER_MILLISECONDS[0]))
         raise Conflict("reports on this subject come too fast; send it again", "subject_busy")
 
-    def _try(self, record: Key) -> TakenIn | None:
+    def earlier(self) -> TakenIn | None:
+        """The first answer to this report, if it came before; needs no queue."""
+        known = patiently(self.ports, lambda: self.ports.store.get(self.row_key))
+        return None if known is None else self._replayed(known)
+
+    def _try(self) -> TakenIn | None:
         """One attempt; None when what was read is no longer so."""
         pin = self.queue.primary
         if pin is None:
-            return self._write([], TakenIn(self.report_id, None, merged=False), record)
+            return self._write([], TakenIn(self.report_id, None, merged=False))
         if self.queue.merge == "none":
-            return self._start(pin, [], record)
+            return self._start(pin, [])
         key = pointer_key(self.queue.queue_id, pin.purpose, self.new.subject_key)
         pointer = patiently(self.ports, lambda: self.ports.store.get(key))
         head = self._open_head(pointer)
         if head is not None:
-            return self._merge(head, record)
+            return self._merge(head)
         run_id = self._run_id(pin)
-        return self._start(pin, [point_to(key, run_id, pointer, self.now)], record)
+        return self._start(pin, [point_to(key, run_id, pointer, self.now)])
 
     def _open_head(self, pointer: Item | None) -> Head | None:
         """The head of the run that a pointer leads to, if that run is still open."""
@@ -160,7 +181,7 @@ class Intake:
     def _run_id(self, pin: Pin) -> str:
         return run_id_from_route(self.report_id, 1, pin.workflow_key)
 
-    def _start(self, pin: Pin, more: list[Write], record: Key) -> TakenIn | None:
+    def _start(self, pin: Pin, more: list[Write]) -> TakenIn | None:
         new_run = NewRun(
             run_id=self._run_id(pin),
             workflow_key=pin.workflow_key,
@@ -175,38 +196,70 @@ class Intake:
             origin={"kind": "report", "report_id": self.report_id},
         )
         answer = TakenIn(self.report_id, new_run.run_id, merged=False)
-        taken = self._write([*more, *start_writes(self.ports, new_run)], answer, record)
+        taken = self._write([*more, *start_writes(self.ports, new_run)], answer)
         if taken is not None:
             hints.run_due(self.ports, new_run.run_id, self.now)
         return taken
 
-    def _merge(self, head: Head, record: Key) -> TakenIn | None:
+    def _merge(self, head: Head) -> TakenIn | None:
         answer = TakenIn(self.report_id, head.run_id, merged=True)
         writes = merge_writes(self.ports, head, self.report_id, self._view(), self.now)
-        taken = self._write(writes, answer, record)
+        taken = self._write(writes, answer)
         pointer = merge_pointer(head)
         if taken is not None and pointer.encode() not in head.inbox:
             wake(self.ports, head, pointer)
         return taken
 
-    def _write(self, writes: list[Write], answer: TakenIn, record: Key) -> TakenIn | None:
+    def _write(self, writes: list[Write], answer: TakenIn) -> TakenIn | None:
         report = Put(self.row_key, self._row(answer), (rules.NEW_ITEM,))
-        records: list[Write] = []
-        if self.new.report_id is not None:
-            records.append(record_put(self.ports, record, self.new.fingerprint()))
+        records: list[Write] = [] if self.key_row == self.row_key else [self._key_put()]
         try:
             transact(self.ports, [report, *writes, *records])
         except ConditionsFailed as failed:
             first = failed.of(0)
             if first is not None and first.old_item is not None:
                 return self._replayed(first.old_item)
-            if self.new.report_id is not None:
-                read_record(self.ports, record, self.new.fingerprint())
+            self._check_key()
             return None
         return answer
 
+    def _check_key(self) -> bool:
+        """Whether the key of a report with its sender's id is bound to it. Raises when it is bound to another."""
+        if self.new.report_id is None:
+            return True
+        bound = patiently(self.ports, lambda: self.ports.store.get(self.key_row))
+        if bound is not None:
+            check_same(bound["fingerprint"], self.new.fingerprint())
+        return bound is not None
+
+    def _key_put(self) -> Put:
+        key, fingerprint = self.key_row, self.new.fingerprint()
+        item: Item = {
+            "pk": key.pk,
+            "sk": key.sk,
+            "fingerprint": fingerprint,
+            "binds_report_id": self.report_id,
+        }
+        return Put(key, item, (rules.NEW_ITEM,))
+
     def _replayed(self, row: Item) -> TakenIn:
-        check_same(row["fingerprint"], self.new.fingerprint())
+        if self.new.report_id is None:
+            check_same(row["fingerprint"], self.new.fingerprint())
+            return replace(_answer_of(row), replayed=True)
+        bound = self._check_key()
+        if row["fingerprint"] != self.new.fingerprint():
+            raise Conflict(
+                f"report_id {self.report_id} was used before for a report with another content",
+                "report_id_reused",
+                pointer="/report_id",
+                report_id=self.report_id,
+                hint="give each report an id of its own; leave report_id out and one is made",
+            )
+        if not bound:
+            try:
+                write(self.ports, self._key_put())
+            except ConditionsFailed:
+                self._check_key()
         return replace(_answer_of(row), replayed=True)
 
     def _view(self) -> dict[str, Any]:

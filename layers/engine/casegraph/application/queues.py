@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently, transact, write
 from casegraph.application.versions import version_key
-from casegraph.domain.writes import Absent, AnyOf, Compare, Delete, Item, Key, Put, Rule, Table, Write
-from casegraph.errors import NotFound
+from casegraph.domain import rules
+from casegraph.domain.writes import Compare, Delete, Item, Key, Put, Rule, Table, Write
+from casegraph.errors import ConditionsFailed, Conflict, Forbidden, NotFound
+from casegraph.limits import MAX_SIGNAL_TRIES, RETRY_JITTER_MILLISECONDS
 
 MERGE_MODES = ("none", "subject")
 _QUEUE_SK = "QUEUE"
@@ -57,8 +60,20 @@ def _pk(queue_id: str) -> str:
     return f"QUEUE#{queue_id}"
 
 
-def put_queue(ports: Ports, queue_id: str, name: str, merge: str, *, default: bool) -> Queue:
-    """Create or change a queue; pins stay. default: reports that name no queue come here."""
+def put_queue(
+    ports: Ports,
+    queue_id: str,
+    name: str,
+    merge: str,
+    *,
+    default: bool,
+    sees: Callable[[str], bool] = lambda _: True,
+) -> Queue:
+    """Create or change a queue; pins stay. default: reports that name no queue come here.
+
+    sees: whether the caller may see a queue. Raises `Forbidden("default_queue_not_yours")` when another queue, which
+    the caller may not see, would no longer be the default; `Conflict("default_queue_busy")`.
+    """
     key = Key(Table.CATALOG, _pk(queue_id), _QUEUE_SK)
     item: Item = {
         "pk": key.pk,
@@ -69,20 +84,36 @@ def put_queue(ports: Ports, queue_id: str, name: str, merge: str, *, default: bo
         "installation_id": ports.installation_id,
         "updated_at": ports.clock.now(),
     }
-    writes: list[Write] = [Put(key, item, ())]
+    for _ in range(MAX_SIGNAL_TRIES):
+        before = default_queue(ports)
+        if default and before not in (None, queue_id) and not sees(str(before)):
+            raise Forbidden(
+                "another queue, which you may not see, is the default; ask somebody who may see both to change it",
+                "default_queue_not_yours",
+                pointer="/default",
+            )
+        try:
+            transact(ports, [Put(key, item, ()), *_default_writes(before, queue_id, default=default)])
+        except ConditionsFailed:
+            ports.clock.sleep(ports.ids.jitter(0, RETRY_JITTER_MILLISECONDS[0]))
+            continue
+        return read_queue(ports, queue_id)
+    raise Conflict("the default queue changes too fast; try again", "default_queue_busy", queue_id=queue_id)
+
+
+def _default_writes(before: str | None, queue_id: str, *, default: bool) -> list[Write]:
+    """What makes the queue the default, or ends that; only while the default is the one that was read."""
+    guard = rules.NEW_ITEM if before is None else _still_default(before)
     if default:
-        writes.append(Put(_DEFAULT, {"pk": _DEFAULT.pk, "sk": _DEFAULT.sk, "queue_id": queue_id}, ()))
-    elif default_queue(ports) == queue_id:
-        writes.append(Delete(_DEFAULT, (_still_default(queue_id),)))
-    transact(ports, writes)
-    return read_queue(ports, queue_id)
+        return [Put(_DEFAULT, {"pk": _DEFAULT.pk, "sk": _DEFAULT.sk, "queue_id": queue_id}, (guard,))]
+    return [Delete(_DEFAULT, (guard,))] if before == queue_id else []
 
 
 def _still_default(queue_id: str) -> Rule:
     return Rule(
         "still_the_default",
-        AnyOf((Absent(("pk",)), Compare(("queue_id",), "=", queue_id))),
-        "only the queue that is the default gives that up",
+        Compare(("queue_id",), "=", queue_id),
+        "the default is moved or given up only by who has seen which queue it is",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from casegraph.application import hints, payloads
 from casegraph.application.commit import seal
 from casegraph.application.context import Ports
-from casegraph.application.persistence import transact
+from casegraph.application.persistence import patiently, transact
 from casegraph.domain import rules
 from casegraph.domain.canonical import digest
 from casegraph.domain.head import Head, head_key, row_key, to_item
@@ -24,6 +24,7 @@ class NewRun:
     """A run to start. run_id is derived (domain/ids.py), so that retries converge.
 
     origin: what it came from (`{"kind": "request" | "report", ...}` with ids only); started_by: who.
+    requested_version: the version that the request named; None when it asked for the latest, whichever that is.
     """
 
     run_id: str
@@ -36,11 +37,16 @@ class NewRun:
     report: Any = None
     report_id: str | None = None
     queue_id: str | None = None
+    requested_version: int | None = None
     origin: dict[str, Any] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
-        """What must be the same when the same run is started again."""
-        return digest([self.workflow_key, self.input, self.report, self.report_id, self.queue_id])
+        """What must be the same when the same run is started again: what was asked for, not what it led to.
+
+        A request that names no version stays the same request after a new publication.
+        """
+        asked = [self.workflow_key, self.input, self.report, self.report_id, self.queue_id]
+        return digest(asked if self.requested_version is None else [*asked, self.requested_version])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,18 @@ def start_run(ports: Ports, new: NewRun) -> Started:
         return Started(new.run_id, replayed=True)
     hints.run_due(ports, new.run_id, ports.clock.now())
     return Started(new.run_id, replayed=False)
+
+
+def started_before(ports: Ports, new: NewRun) -> Started | None:
+    """The first answer to a request that would not be taken today: the latest version takes another input.
+
+    Raises `Conflict("idempotency_key_reused")`.
+    """
+    first = patiently(ports, lambda: ports.store.get(row_key(new.run_id, segment_sk(0))))
+    if first is None:
+        return None
+    check_same_start(new, first)
+    return Started(new.run_id, replayed=True)
 
 
 def check_same_start(new: NewRun, segment_zero: Item | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from casegraph.application.context import Ports
 from casegraph.application.publish import ComponentSchemas
 from casegraph.application.schemas import Schemas
-from casegraph.errors import CasegraphError, InvalidInput, NotFound, Retryable
+from casegraph.errors import CallerMistake, CasegraphError, InvalidInput, NotFound, Retryable
 from casegraph.limits import IDEMPOTENCY_KEY_MAX_CHARACTERS, STEP_ID_MAX_BYTES
 from casegraph.runtime.access import require_role
 from casegraph.runtime.deadline import LambdaContext
@@ -35,7 +36,23 @@ ROUTES: tuple[Route, ...] = (
 
 # A task's id is its run's id and its step's id.
 _PARAMETER_MAX_BYTES = STEP_ID_MAX_BYTES + 64
+_PATH_SHOWN_CHARACTERS = 200
 _NEVER_CACHED = "no-store"
+
+
+class MethodNotAllowed(CallerMistake):
+    """The path is one of ours, with other methods; `allowed` names them."""
+
+    status = 405
+    default_code = "method_not_allowed"
+
+
+_PATHS = tuple((re.compile(re.sub(r"{\w+}", "[^/]+", route.path)), route.method) for route in ROUTES)
+
+
+def allowed_methods(path: str) -> list[str]:
+    """The methods that a path takes; none when it is no path of ours."""
+    return sorted({method for pattern, method in _PATHS if pattern.fullmatch(path)})
 
 
 class HttpApi:
@@ -121,8 +138,14 @@ class HttpApi:
 
     def _no_such_route(self, _: NotFoundError) -> Response[str]:
         event = self._app.current_event
-        error = NotFound(f"there is no {event.http_method} {event.path[:200]}", "route_not_found")
-        return self._error("unknown", error)
+        method, path = event.http_method, event.path[:_PATH_SHOWN_CHARACTERS]
+        allowed = allowed_methods(event.path)
+        if not allowed or method in allowed:
+            return self._error("unknown", NotFound(f"there is no {method} {path}", "route_not_found"))
+        text = f"{path} takes {', '.join(allowed)}, not {method}"
+        answer = self._error("unknown", MethodNotAllowed(text, allowed=allowed))
+        answer.headers["Allow"] = ", ".join(allowed)
+        return answer
 
 
 def _idempotency_key(route: Route, event: Mapping[str, Any]) -> str:

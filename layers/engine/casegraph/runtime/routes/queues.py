@@ -49,7 +49,8 @@ def put(call: Call) -> Reply:
             field="queue_id",
         ) from exc
     body = call.body(QueueBody)
-    queue = queues.put_queue(call.ports, queue_id, body.name, body.merge, default=body.default)
+    sees = call.principal.sees
+    queue = queues.put_queue(call.ports, queue_id, body.name, body.merge, default=body.default, sees=sees)
     return Reply(queues.queue_view(call.ports, queue))
 
 

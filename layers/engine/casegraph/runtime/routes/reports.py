@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from casegraph.application import cursors, queries
-from casegraph.application.intake_report import NewReport, intake_report, queue_of
+from casegraph.application.intake_report import (
+    NewReport,
+    TakenIn,
+    intake_report,
+    is_report,
+    queue_of,
+    taken_before,
+)
+from casegraph.application.queues import Queue
 from casegraph.application.schemas import require_valid
+from casegraph.errors import InvalidInput
 from casegraph.runtime.endpoint import Call, Reply, get, post
 from casegraph.runtime.models import Body, Listing, ObjectId, ReportId, SubjectKey
 
@@ -31,6 +40,23 @@ def create(call: Call) -> Reply:
     body = call.body(ReportBody)
     call.queue_exists(body.queue_id)
     new = NewReport(body.subject_key, body.content, body.queue_id, body.report_id)
+    taken = _taken_in(call, new)
+    answer = {"report_id": taken.report_id, "run_id": taken.run_id, "merged": taken.merged}
+    return Reply({**answer, "replayed": taken.replayed}, 200 if taken.replayed else 201)
+
+
+def _taken_in(call: Call, new: NewReport) -> TakenIn:
+    caller, key = call.principal.subject, call.idempotency_key
+    try:
+        queue = _queue_that_takes(call, new)
+    except InvalidInput:
+        if earlier := taken_before(call.ports, new, caller=caller, idempotency_key=key):
+            return earlier
+        raise
+    return intake_report(call.ports, new, queue, caller=caller, idempotency_key=key)
+
+
+def _queue_that_takes(call: Call, new: NewReport) -> Queue:
     queue = queue_of(call.ports, new)
     call.queue_exists(queue.queue_id)
     if queue.primary is not None:
@@ -38,18 +64,14 @@ def create(call: Call) -> Reply:
         require_valid(
             call.schemas, schema, new.content, what="the report", code="input_invalid", at="/content"
         )
-    taken = intake_report(
-        call.ports, new, queue, caller=call.principal.subject, idempotency_key=call.idempotency_key
-    )
-    answer = {"report_id": taken.report_id, "run_id": taken.run_id, "merged": taken.merged}
-    return Reply({**answer, "replayed": taken.replayed}, 200 if taken.replayed else 201)
+    return queue
 
 
 def show(call: Call) -> Reply:
     """One report with its content."""
     report_id = call.params["report_id"]
     row = queries.read_report(call.ports, report_id)
-    if not call.principal.sees(row["queue_id"]):
+    if not is_report(row) or not call.principal.sees(row["queue_id"]):
         raise queries.report_not_found(report_id)
     return Reply(queries.report_view(row, content=True))
 

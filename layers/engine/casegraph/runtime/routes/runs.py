@@ -11,11 +11,11 @@ from casegraph.application.control_run import Control, Controlled
 from casegraph.application.heads import read_head
 from casegraph.application.publish import read_version
 from casegraph.application.schemas import require_valid
-from casegraph.application.start_run import NewRun, start_run
+from casegraph.application.start_run import NewRun, Started, start_run, started_before
 from casegraph.domain.head import Head
 from casegraph.domain.ids import run_id_from_key
 from casegraph.domain.instants import parse_instant
-from casegraph.errors import NotFound
+from casegraph.errors import InvalidInput, NotFound
 from casegraph.runtime.endpoint import Call, Reply, get, post
 from casegraph.runtime.models import Body, Instant, Listing, Reason, ReportId, Revision, WorkflowKey
 
@@ -75,8 +75,6 @@ def start(call: Call) -> Reply:
     """Start a run by hand or by another system, without a report."""
     body = call.body(StartBody)
     row = read_version(call.ports, body.workflow_key, body.version)
-    schema = call.ports.versions.graph(row["digest"]).document.input_schema
-    require_valid(call.schemas, schema, body.input, what="the input", code="input_invalid", at="/input")
     subject = call.principal.subject
     new = NewRun(
         run_id=run_id_from_key(call.ports.installation_id, subject, "start_run", call.idempotency_key),
@@ -86,10 +84,22 @@ def start(call: Call) -> Reply:
         authority=row["authority"],
         input=body.input,
         started_by=subject,
+        requested_version=body.version,
         origin={"kind": "request"},
     )
-    started = start_run(call.ports, new)
+    started = _started(call, new)
     return Reply({"run_id": started.run_id, "replayed": started.replayed}, 200 if started.replayed else 201)
+
+
+def _started(call: Call, new: NewRun) -> Started:
+    schema = call.ports.versions.graph(new.digest).document.input_schema
+    try:
+        require_valid(call.schemas, schema, new.input, what="the input", code="input_invalid", at="/input")
+    except InvalidInput:
+        if earlier := started_before(call.ports, new):
+            return earlier
+        raise
+    return start_run(call.ports, new)
 
 
 def show(call: Call) -> Reply:
