@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from casegraph.errors import Unauthenticated
 from casegraph.local.api_event import claims_as_strings, from_response, to_event
-from casegraph.local.http_front import GATEWAY_BODY_MAX_BYTES, HttpFront
+from casegraph.local.http_front import GATEWAY_BODY_MAX_BYTES, HttpFront, _Handler
 
 Event = dict[str, Any]
 
@@ -168,3 +170,77 @@ def test_a_function_that_raises_is_a_500_that_tells_nothing(caplog: pytest.LogCa
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "function_failed")
     assert "a secret" not in answer.text
     assert "a secret" in caplog.text
+
+
+def exchange(front: HttpFront, request: bytes, *, half_close: bool = False) -> tuple[int, Any]:
+    """The raw answer to a raw request: status and body."""
+    with socket.create_connection(("127.0.0.1", int(front.url.rpartition(":")[2])), timeout=5) as connection:
+        connection.sendall(request)
+        if half_close:
+            connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while chunk := connection.recv(65536):
+            answer += chunk
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/json" in head
+    return int(head.split(b" ")[1]), json.loads(body)
+
+
+HEAD = "Host: x\r\nConnection: close\r\nAuthorization: Bearer good\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "header", "status", "code"),
+    [
+        ("POST /v1/x HTTP/1.1", "Content-Length: \u00b2", 400, "malformed_length"),
+        ("POST /v1/x HTTP/1.1", "Content-Length: -1", 400, "malformed_length"),
+        ("POST /v1/x HTTP/1.1", "Content-Length: 1x", 400, "malformed_length"),
+        ("POST /v1/x HTTP/1.1", "Content-Length: " + "9" * 5_000, 413, "too_large"),
+        ("POST /v1/x HTTP/1.1", "Content-Length: 0\r\nContent-Length: 1", 413, "length_required"),
+        ("GET http://[bad HTTP/1.1", "X: 1", 400, "malformed_target"),
+        ("BREW /v1/x HTTP/1.1", "X: 1", 501, "method_unknown"),
+        ("GET /v1/x HTTP/7.1", "X: 1", 505, "http_version_unknown"),
+        ("GET /v1/x y z HTTP/1.1", "X: 1", 400, "malformed_request"),
+        ("GET /" + "x" * 70_000 + " HTTP/1.1", "X: 1", 414, "target_too_long"),
+        ("GET /v1/x HTTP/1.1", "X: " + "x" * 70_000, 431, "headers_too_large"),
+    ],
+)
+def test_what_is_no_good_http_is_refused_as_json(
+    front: HttpFront, echo: Echo, request_line: str, header: str, status: int, code: str
+) -> None:
+    answered, body = exchange(front, f"{request_line}\r\n{HEAD}{header}\r\n\r\n".encode("latin-1"))
+    assert (answered, body["error"]["code"], set(body["error"])) == (
+        status,
+        code,
+        {"code", "message", "details"},
+    )
+    assert echo.events == []
+
+
+def test_a_body_that_ends_early_is_refused(front: HttpFront, echo: Echo) -> None:
+    request = f"POST /v1/x HTTP/1.1\r\n{HEAD}Content-Length: 10\r\n\r\n{{}}".encode()
+    assert exchange(front, request, half_close=True)[1]["error"]["code"] == "body_incomplete"
+    assert echo.events == []
+
+
+def test_a_client_that_stops_in_the_middle_is_told_so(
+    front: HttpFront, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Handler, "timeout", 0.2)
+    request = f"POST /v1/x HTTP/1.1\r\n{HEAD}Content-Length: 10\r\n\r\n{{}}".encode()
+    assert exchange(front, request)[0] == 408
+    assert echo.events == []
+
+
+def test_a_client_that_resets_its_connection_leaves_no_traceback(
+    front: HttpFront, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    for request in (b"GET /v1", f"POST /v1/x HTTP/1.1\r\n{HEAD}Content-Length: 10\r\n\r\n{{}}".encode()):
+        connection = socket.create_connection(("127.0.0.1", int(front.url.rpartition(":")[2])))
+        connection.sendall(request)
+        threading.Event().wait(0.05)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    assert httpx.get(f"{front.url}/healthz", trust_env=False).status_code == 200
+    threading.Event().wait(0.1)
+    assert "Traceback" not in capfd.readouterr().err + caplog.text

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
-from casegraph.errors import CasegraphError, TooLarge, Unauthenticated
+from casegraph.errors import CallerMistake, CasegraphError, InvalidInput, TooLarge, Unauthenticated
 from casegraph.local.api_event import from_response, to_event
 from casegraph.local.aws_process import HOST
 
 # API Gateway takes 10 MB; the function's own bounds are lower and answer for themselves.
 GATEWAY_BODY_MAX_BYTES = 10 * 1024 * 1024
+_LENGTH_MAX_DIGITS = 18
 # A client that stops in the middle of a request must not keep a thread.
 SOCKET_SECONDS = 30
 # How often the server looks whether it shall stop.
@@ -30,6 +32,23 @@ LOGGER = logging.getLogger("casegraph.local")
 
 Verify = Callable[[str], Mapping[str, Any]]
 Invoke = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+
+# What the standard library refuses by itself, by status: code and text. Its own texts repeat what was sent.
+_REFUSALS = {
+    400: ("malformed_request", "this is no HTTP/1.1 request"),
+    414: ("target_too_long", "the request line is too long"),
+    431: ("headers_too_large", "the headers are too many or too long"),
+    501: ("method_unknown", "this method is not one of HTTP's; see docs/reference/http-api.md"),
+    505: ("http_version_unknown", "speak HTTP/1.1"),
+}
+
+
+class RequestTimeout(CallerMistake):
+    """The client stopped in the middle of its request."""
+
+    status = 408
+    default_code = "request_timeout"
 
 
 class FunctionFailed(CasegraphError):
@@ -72,6 +91,11 @@ class _Server(ThreadingHTTPServer):
     # A busy laptop: reviewers, notifiers and the demo connect at the same moment.
     request_queue_size = 64
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is no error of ours; what else it is stands in the log."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            LOGGER.exception("a connection failed")
+
 
 class _Gateway:
     """Authorizer and integration."""
@@ -86,7 +110,10 @@ class _Gateway:
         self, method: str, target: str, headers: list[tuple[str, str]], body: bytes, source_ip: str
     ) -> tuple[int, dict[str, str], bytes]:
         claims = self._claims({name.lower(): value for name, value in headers})
-        event = to_event(method, target, headers, body, claims, source_ip)
+        try:
+            event = to_event(method, target, headers, body, claims, source_ip)
+        except ValueError as failure:
+            raise InvalidInput("the request's target is no URL", "malformed_target") from failure
         try:
             with self._one_at_a_time:
                 return from_response(self._invoke(event))
@@ -116,6 +143,17 @@ class _Handler(BaseHTTPRequestHandler):
             status, headers, body = self._answer()
         except CasegraphError as error:
             status, headers, body = error.status, {}, _error(error)
+        self._send(status, headers, body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """The standard library's refusals, in the form of ours."""
+        name, text = _REFUSALS.get(code, ("malformed_request", "this request cannot be served"))
+        self.close_connection = True
+        # It would leave status and headers out when it has not yet read a version.
+        self.request_version = self.protocol_version
+        self._send(code, {}, _error(CasegraphError(text, name)))
+
+    def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response(status)
         for name, value in headers.items():
             if name.lower() != "content-length":
@@ -139,16 +177,31 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "0")
-        if "Transfer-Encoding" in self.headers or not length.isdigit():
+        if "Transfer-Encoding" in self.headers or len(self.headers.get_all("Content-Length", [])) > 1:
             self.close_connection = True
-            raise TooLarge("send the body with its Content-Length", "length_required")
-        if int(length) > GATEWAY_BODY_MAX_BYTES:
+            raise TooLarge("send the body with its Content-Length, once", "length_required")
+        if not (length.isascii() and length.isdigit()):
+            self.close_connection = True
+            raise InvalidInput("Content-Length must be a number of bytes", "malformed_length")
+        # So many digits are more than any bound, and more than int() takes.
+        if len(length) > _LENGTH_MAX_DIGITS or int(length) > GATEWAY_BODY_MAX_BYTES:
             # The body is not read, so the connection cannot be used for another request.
             self.close_connection = True
             raise TooLarge(
-                f"the body has {length} bytes; at most {GATEWAY_BODY_MAX_BYTES}", limit=GATEWAY_BODY_MAX_BYTES
+                f"the body has more than {GATEWAY_BODY_MAX_BYTES} bytes", limit=GATEWAY_BODY_MAX_BYTES
             )
-        return self.rfile.read(int(length))
+        return self._read(int(length))
+
+    def _read(self, length: int) -> bytes:
+        try:
+            body = self.rfile.read(length)
+        except TimeoutError as failure:
+            self.close_connection = True
+            raise RequestTimeout(f"the body did not come within {SOCKET_SECONDS} s") from failure
+        if len(body) < length:
+            self.close_connection = True
+            raise InvalidInput(f"the body ended after {len(body)} of {length} bytes", "body_incomplete")
+        return body
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = _serve  # noqa: N815 - stdlib's names
 
