@@ -21,6 +21,7 @@ from casegraph.local.logs import log_to_file
 from casegraph.local.people import ADMIN, PEOPLE
 from casegraph.local.request_meter import RequestMeter
 from casegraph.local.stack import ensure_stack
+from casegraph.local.state_lock import StateLock
 from casegraph.local.workers import INVOCATION_SECONDS, Workers
 from casegraph.runtime.container import container
 from casegraph.runtime.local_tokens import LocalTokens
@@ -53,6 +54,9 @@ class DevServer:
         self._workers: Workers | None = None
         self._log: TextIO | None = None
         self._context: Context | None = None
+        # Another server's context.json is not ours to overwrite either.
+        directories = {options.state.resolve(), (options.context or options.state).resolve()}
+        self._locks = [StateLock(directory) for directory in sorted(directories)]
 
     @property
     def context(self) -> Context:
@@ -66,7 +70,10 @@ class DevServer:
         return self._options.state / "handlers.log"
 
     def start(self) -> Self:
-        """Start everything and write `context.json`. Raises `LocalAwsFailed`, `OSError` for a port that is taken."""
+        """Start everything and write `context.json`. Raises `LocalAwsFailed`, `OSError` for a port that is taken,
+        `NeedsOperator("already_running")` while another process serves from the same directory."""
+        for lock in self._locks:
+            lock.take()
         use_local_credentials()
         settings = ensure_stack(self._endpoint())
         _use_environment(settings)
@@ -98,6 +105,8 @@ class DevServer:
         if self._log is not None:
             self._log.flush()
         self._front = self._workers = self._aws = None
+        for lock in self._locks:
+            lock.give_back()
 
     def __enter__(self) -> Self:
         try:
