@@ -180,7 +180,6 @@ SECTION_4: tuple[Rule, ...] = (
         "reconcile._resume_one",
         "test_4_index_and_jobs.py::test_reconcile_resumes_a_pause_whose_time_is_over_and_no_other",
         Swap(RECONCILE, "    resume(ports, head.run_id, request)\n", "    pass\n"),
-        Swap(HEAD, "head.paused.until or FAR_FUTURE_AT", "head.paused.until or 0\n"),
     ),
     rule(
         "4",

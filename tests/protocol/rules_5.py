@@ -33,7 +33,7 @@ SECTION_5: tuple[Rule, ...] = (
         "Only from pending: two dispatchers make one attempt",
         "rules.row_state_in",
         "test_5_effects.py::test_two_dispatchers_at_the_same_instant_make_one_attempt",
-        Drop("row_state_in_pending"),
+        Swap(EFFECT, '(row_state_in(*EFFECT_SOURCES["applying"]), due, *also),', "(),"),
     ),
     rule(
         "5",
@@ -83,7 +83,6 @@ SECTION_5: tuple[Rule, ...] = (
         "effect._untouched",
         "test_5_effects.py::test_an_effect_that_another_dispatcher_started_meanwhile_is_not_cancelled_or_postponed",
         Drop("attempts_as_read"),
-        Drop("row_state_in_pending"),
     ),
     rule(
         "5",

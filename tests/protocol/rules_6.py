@@ -209,6 +209,7 @@ SECTION_6: tuple[Rule, ...] = (
         "effect.EFFECT_SOURCES",
         "test_6_outcomes.py::test_an_effect_goes_from_state_to_state_as_its_table_says",
         Drop("row_state_in_*"),
+        Drop("row_state_in_pending"),
         Swap(EFFECT, '"pending": ("applying",),', '"pending": ("applying", "ambiguous"),'),
     ),
     rule(
