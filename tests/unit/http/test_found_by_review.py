@@ -199,3 +199,10 @@ def test_another_method_on_a_known_path_is_told_the_allowed_ones(
 def test_an_unknown_path_is_still_not_found(api: Api) -> None:
     refused(api, lambda: api.call("DELETE", "/v1/nothing"), 404, "route_not_found")
     refused(api, lambda: api.call("PATCH", "/v1/runs/a/b/c"), 404, "route_not_found")
+
+
+def test_a_default_queue_that_the_caller_may_not_see_is_not_named_to_them(api: Api) -> None:
+    api.ok("PUT", "/v1/queues/inbox", {"name": "Inbox", "default": True})
+    body = {"subject_key": "s", "content": {}}
+    answer = refused(api, lambda: api.post("/v1/reports", body, by=ELSEWHERE), 400, "queue_missing")
+    assert "inbox" not in str(answer.body)

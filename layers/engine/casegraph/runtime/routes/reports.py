@@ -58,7 +58,14 @@ def _taken_in(call: Call, new: NewReport) -> TakenIn:
 
 def _queue_that_takes(call: Call, new: NewReport) -> Queue:
     queue = queue_of(call.ports, new)
-    call.queue_exists(queue.queue_id)
+    if not call.principal.sees(queue.queue_id):
+        # The queue that was named has been looked at before: this is the default one, not to be named to the caller.
+        raise InvalidInput(
+            "the report names no queue_id, and the default queue is not one of yours",
+            "queue_missing",
+            pointer="/queue_id",
+            hint="send queue_id; GET /v1/me lists your queues",
+        )
     if queue.primary is not None:
         schema = call.ports.versions.graph(queue.primary.digest).document.input_schema
         require_valid(
