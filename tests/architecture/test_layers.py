@@ -25,7 +25,7 @@ IMPURE = {
     "time",
     "logging",
 }
-DOMAIN_MAY = {"pydantic", "pydantic_core", "cel_expr_python", "google", "casegraph"}
+DOMAIN_MAY = {"pydantic", "pydantic_core", "cel_expr_python", "google", "re2", "casegraph"}
 FUNCTION_MAY = {"casegraph.runtime", "aws_lambda_powertools"}
 
 

@@ -171,3 +171,12 @@ EXPRESSION_RESULT_MAX_BYTES = 1_048_576
 EXPRESSION_CONTEXT_MAX_DEPTH = 100
 # Inside one invocation of the executor (60 s): the claim before it and the commit after it need the rest.
 CALL_MAX_SECONDS = 50
+
+# Characters of a `pattern` in a JSON Schema: a check for a person's answer, not a grammar.
+PATTERN_MAX_LENGTH = 1_000
+# Bytes that RE2 may use for one pattern: `x{1000}{1000}` is refused at publication.
+PATTERN_MAX_BYTES = 1 << 20
+# Subschemas of one schema with its references put in: each may be visited once per place of a value.
+SCHEMA_MAX_SIZE = 10_000
+# Levels of it: the library that checks a value calls itself some five times for each.
+SCHEMA_MAX_DEPTH = 64

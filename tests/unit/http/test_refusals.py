@@ -267,3 +267,17 @@ def test_an_unexpected_error_says_nothing_of_its_insides(
     answer = prepared.get(f"/v1/runs/{run_id}/why")
     assert (answer.status, answer.code) == (500, "internal")
     assert "secret detail" not in json.dumps(answer.body)
+
+
+@pytest.mark.parametrize("component_id", [[], {}, None, 1, [[]]])
+def test_a_component_id_that_is_no_name_is_a_problem_with_its_place(
+    prepared: Api, component_id: object
+) -> None:
+    graph = review_bundle()
+    graph["graph"]["nodes"].insert(
+        1, {"id": "ask", "kind": "enrichment", "config": {"component_id": component_id}}
+    )
+    told = prepared.ok("POST", "/v1/workflows/validate", graph)["problems"]
+    assert "/graph/nodes/1/config/component_id" in [problem["pointer"] for problem in told]
+    path = f"/v1/workflows/{graph['graph']['key']}/versions"
+    refused(prepared, lambda: prepared.post(path, graph), 400, "graph_invalid")

@@ -50,12 +50,10 @@ def with_components(bundle: dict[str, Any], components: ComponentSchemas) -> dic
     if not isinstance(nodes, list) or not isinstance(given, dict):
         return bundle  # validation says what is wrong with it
     configs = [node.get("config") for node in nodes if isinstance(node, dict)]
-    asked = {config.get("component_id") for config in configs if isinstance(config, dict)}
-    known = {name: components.output_schema(name) for name in asked if isinstance(name, str)}
-    return {
-        **bundle,
-        "components": {**given, **{n: schema for n, schema in known.items() if schema is not None}},
-    }
+    ids = [config.get("component_id") for config in configs if isinstance(config, dict)]
+    known = {name: components.output_schema(name) for name in ids if isinstance(name, str)}
+    copied = {name: {"output_schema": schema} for name, schema in known.items() if schema is not None}
+    return {**bundle, "components": {**given, **copied}}
 
 
 def publish(

@@ -17,6 +17,7 @@ from casegraph.domain.graph.validation.joins import joins
 from casegraph.domain.graph.validation.ports import ports
 from casegraph.domain.graph.validation.reachability import reachability
 from casegraph.domain.graph.validation.references import references
+from casegraph.domain.graph.validation.schemas import readable
 from casegraph.domain.graph.validation.structure import structure
 from casegraph.domain.graph.validation.subject import Subject
 from casegraph.limits import BODY_MAX_DEPTH
@@ -44,7 +45,9 @@ def validate(bundle: Any) -> Validated:
     parsed = parse(bundle["graph"])
     problems = [*parsed.problems]
     if isinstance(bundle["graph"], dict):
-        problems += _checks(Subject(parsed, bundle, bundle["graph"]))
+        clean, faults = readable(bundle)
+        problems += faults
+        problems += _checks(Subject(parsed, clean, clean["graph"]))
     problems = list(dict.fromkeys(problems))
     stored = publishable(parsed.document, bundle) if parsed.document and not problems else None
     return Validated(parsed.document, tuple(problems), stored)
