@@ -12,6 +12,9 @@ from casegraph.domain.canonical import digest
 from casegraph.errors import InvalidInput
 
 _MAX_CHARACTERS = 2_048
+# What a key of the store may be: a position outside of it is none that a list gave out.
+_MAX_KEY_BYTES = 1_024
+_MAX_NUMBER = 1 << 53
 
 
 def encode(listing: str, filters: Mapping[str, Any], position: list[str | int] | None) -> str | None:
@@ -23,9 +26,11 @@ def encode(listing: str, filters: Mapping[str, Any], position: list[str | int] |
 
 
 def decode(
-    listing: str, filters: Mapping[str, Any], cursor: str | None, *kinds: type
+    listing: str, filters: Mapping[str, Any], cursor: str | None, *kinds: type, prefixes: tuple[str, ...] = ()
 ) -> tuple[Any, ...] | None:
     """The position of a cursor, its parts of these types; None for the first page.
+
+    prefixes: with what each text of the position begins, by part (`""`: anything): a list goes on inside its own rows.
 
     Raises `InvalidInput("bad_cursor")` for anything that this very list, with these filters, did not give out.
     """
@@ -33,13 +38,34 @@ def decode(
         return None
     parts = _parts(cursor)
     fits = parts is not None and len(parts) == len(kinds) + 1 and parts[0] == _bound_to(listing, filters)
-    if parts is None or not fits or any(type(p) is not k for p, k in zip(parts[1:], kinds, strict=True)):
+    if (
+        parts is None
+        or not fits
+        or not all(_plausible(part, kind) for part, kind in zip(parts[1:], kinds, strict=True))
+        or not all(part.startswith(start) for part, start in zip(parts[1:], prefixes, strict=False) if start)
+    ):
         raise InvalidInput(
             "the cursor is not one that this list gave out for these filters; start again without a cursor",
             "bad_cursor",
             field="cursor",
         )
     return tuple(parts[1:])
+
+
+def _plausible(part: Any, kind: type) -> bool:
+    if type(part) is not kind:
+        return False
+    if isinstance(part, str):
+        return 0 < len(part.encode("utf-8", "surrogatepass")) <= _MAX_KEY_BYTES and _is_text(part)
+    return isinstance(part, int) and 0 <= part <= _MAX_NUMBER
+
+
+def _is_text(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _bound_to(listing: str, filters: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ def index(call: Call) -> Reply:
     if not call.principal.sees(head.queue_id):
         raise NotFound(f"there is no run {query.run_id}", "run_not_found", run_id=query.run_id)
     bound = {"run_id": query.run_id}
-    position = cursors.decode("effects", bound, query.cursor, str)
+    position = cursors.decode("effects", bound, query.cursor, str, prefixes=("EFFECT#",))
     items, more = queries.list_effects(
         call.ports, query.run_id, position[0] if position else None, query.limit
     )
