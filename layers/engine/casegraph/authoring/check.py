@@ -27,8 +27,15 @@ class Checked:
 
     @property
     def digest(self) -> str:
-        """The digest that a publication of it would have."""
+        """The digest of the folder: a version has the same unless the installation knows other output schemas of the
+        `components_asked`, since publication copies those into the version."""
         return bundle_digest(self.required())
+
+    @property
+    def components_asked(self) -> tuple[str, ...]:
+        """The components that the graph asks."""
+        configs = [node.get("config", {}) for node in self.required()["graph"]["nodes"]]
+        return tuple(sorted({config["component_id"] for config in configs if "component_id" in config}))
 
     def required(self) -> dict[str, Any]:
         """The bundle. Raises `InvalidInput("workflow_invalid")` with every problem."""

@@ -31,9 +31,22 @@ def validate(path: FolderPath, as_json: AsJson = False) -> None:
     """Check a workflow folder; every problem at once, with file, line and column. Nothing is stored."""
     checked = passed(path)
     if as_json:
-        print_json({"valid": True, "digest": checked.digest, "problems": []})
-    else:
-        typer.echo(f"{path} is valid ({checked.digest}). Next: casegraph test {path}")
+        print_json(
+            {
+                "valid": True,
+                "digest": checked.digest,
+                "components_asked": list(checked.components_asked),
+                "problems": [],
+            }
+        )
+        return
+    typer.echo(f"{path} is valid (folder {checked.digest}). Next: casegraph test {path}")
+    if checked.components_asked:
+        names = ", ".join(checked.components_asked)
+        typer.echo(
+            f"Publication copies what the installation knows of the results of {names} into the version; "
+            "where that is not what the folder says, the version's digest is another."
+        )
 
 
 def build(
@@ -42,7 +55,8 @@ def build(
         Path | None, typer.Option("--out", "-o", help="Write to this file instead of standard output.")
     ] = None,
 ) -> None:
-    """Write the canonical bundle (JSON): exactly the bytes that a version's digest is made of."""
+    """Write the canonical bundle of the folder (JSON). A publication copies the output schemas of components that the
+    installation knows into it, so that a version's digest may be another."""
     body = bundle_bytes(passed(path).required())
     if out is None:
         typer.echo(body, nl=False)
