@@ -1,11 +1,11 @@
 """Errors as a tree by what must happen next; codes are short identifiers, texts say where and what to do.
 
-    CasegraphError
-      CallerMistake     the caller changes the request (4xx)
-      Conflict          the caller reloads and decides again (409)
-      Retryable         the same call again, with jitter (503 when it does not end)
-      NodeFailed        the node takes its error port, or its token stands in attention
-      NeedsOperator     a person must look
+CasegraphError
+  CallerMistake     the caller changes the request (4xx)
+  Conflict          the caller reloads and decides again (409)
+  Retryable         the same call again, with jitter (503 when it does not end)
+  NodeFailed        the node takes its error port, or its token stands in attention
+  NeedsOperator     a person must look
 """
 
 from __future__ import annotations
