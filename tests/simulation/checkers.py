@@ -157,6 +157,8 @@ def _signals_of(change: Change) -> str | None:
     if change.key.sk.startswith("EFFECT#") and old is not None and old["state"] != new["state"]:
         settled = new["state"] in ("applied", "rejected", "ambiguous", "cancelled")
         return "effect" if settled and old["state"] in ("applying", "ambiguous") else None
+    if change.key.sk.startswith("CHILD#") and old is not None and new["awaited"]:
+        return "child" if new["state"] == "ended" and old["state"] != "ended" else None
     return None
 
 
@@ -164,8 +166,14 @@ def signals_are_taken_once(e: Evidence) -> Faults:
     """4: each signal row has one append in its own transaction, and is taken in once, in inbox order."""
     faults: Faults = []
     appended: dict[str, list[str]] = defaultdict(list)
+    terminal: set[str] = set()
     for changes in e.calls.values():
-        wanted = [kind for c in changes if (kind := _signals_of(c)) is not None]
+        wanted = [
+            kind
+            for c in changes
+            if (kind := _signals_of(c)) is not None and not (kind == "child" and c.key.pk in terminal)
+        ]
+        terminal |= {c.key.pk for c in changes if c.key.sk == HEAD_SK and (c.new or {}).get("outcome")}
         found: list[str] = []
         for c in changes:
             if (
