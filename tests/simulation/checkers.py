@@ -111,7 +111,10 @@ def one_live_lease(e: Evidence) -> Faults:
                 faults.append(f"{c.key.pk}: {c.writer} claimed a lease that lives until {until}")
             holder[c.key.pk] = c.writer
         burst = any(
-            o.key.sk.startswith("SEG#") and o.new is not None and o.new["kind"] == "burst"
+            o.key.pk == c.key.pk
+            and o.key.sk.startswith("SEG#")
+            and o.new is not None
+            and o.new["kind"] == "burst"
             for o in e.calls[c.call]
         )
         released = "claim_id" in c.old and "claim_id" not in c.new
