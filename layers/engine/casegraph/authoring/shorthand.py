@@ -50,7 +50,7 @@ SHORTHANDS: Mapping[str, Shorthand] = MappingProxyType(
         ),
         "wait_for_event": Shorthand(expressions=frozenset({"correlation_key"})),
         "delay": Shorthand(durations={"for": "for_seconds"}, instants=frozenset({"until"})),
-        "human_task": Shorthand(parts={"form": "forms"}),
+        "human_task": Shorthand(parts={"form": "forms"}, durations={"heartbeat": "heartbeat_seconds"}),
         "send_message": Shorthand(parts={"template": "messages"}, in_with=frozenset({"template"})),
     }
 )
