@@ -17,16 +17,15 @@ from tests.protocol.vocabulary import Break, Drop, Later, Rule, Swap
 __all__ = ["LATER", "RULES_OF_THE_PROTOCOL", "Break", "Drop", "Later", "Rule", "Swap"]
 
 LATER = (
-    Later("1", "Segment 0: parent, and for a restart the effects of its lineage", "5. Running it at 3 am"),
+    Later("1", "Segment 0: for a restart the effects of its lineage", "5. Running it at 3 am"),
     Later(
         "1",
         "Payloads carry an access label and a retention class, are erased, removed with their run",
         "5. Running it at 3 am",
     ),
     Later("1", "Proposal rows", "4. Acting on the world under authority"),
-    Later("1", "Child rows; run ids of (parent, step)", "2. Graphs that people can write, check and trust"),
     Later("1", "Run ids of (restarted run, number)", "5. Running it at 3 am"),
-    Later("2", "Signals of proposals and of children", "4. Acting on the world; 2. Graphs"),
+    Later("2", "Signals of proposals", "4. Acting on the world under authority"),
     Later(
         "2",
         "Undo, which sends pointers of later effect (the kernel's part is above)",
@@ -61,11 +60,6 @@ LATER = (
         "5. Running it at 3 am; 4. Acting on the world",
     ),
     Later("6", "Quorum: the k-th submission signals", "3. Reports, queues and people"),
-    Later(
-        "6",
-        "A child's terminal commit appends to the parent's inbox in the same transaction",
-        "2. Graphs that people can write, check and trust",
-    ),
 )
 
 RULES_OF_THE_PROTOCOL: tuple[Rule, ...] = (

@@ -70,8 +70,8 @@ SECTION_4: tuple[Rule, ...] = (
         "test_4_index_and_jobs.py::test_a_job_is_sent_after_the_commit",
         Swap(
             ADVANCE,
-            "        outcome = commit(self.ports, self.head, plan, release=release)\n",
-            "        for ref, due_at in plan.effects:\n            hints.effect_due(self.ports, self.head.run_id, ref, due_at)\n        outcome = commit(self.ports, self.head, plan, release=release)\n",
+            "        outcome = commit(self.ports, self.head, plan, release=release, also=linked.writes)\n",
+            "        for ref, due_at in plan.effects:\n            hints.effect_due(self.ports, self.head.run_id, ref, due_at)\n        outcome = commit(self.ports, self.head, plan, release=release, also=linked.writes)\n",
         ),
     ),
     rule(

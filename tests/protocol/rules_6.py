@@ -227,4 +227,25 @@ SECTION_6: tuple[Rule, ...] = (
         Swap(CONTROL, "    if state not in CONTROL_SOURCES[operation]:\n", "    if False:\n"),
         Swap(CONTROL, "            current_state=state,\n", ""),
     ),
+    rule(
+        "6",
+        "A child's terminal commit appends to the parent's inbox in the same transaction, while it may be awaited",
+        "linked_runs.of_end",
+        "unit/domain/test_linked_runs.py::test_an_awaited_run_gives_its_output_to_the_step_that_started_it",
+        Swap("application/linked_runs.py", "return Linked((ended, update),", "return Linked((ended,),"),
+    ),
+    rule(
+        "6",
+        "... without it if the parent is terminal",
+        "linked_runs.of_end",
+        "unit/domain/test_linked_runs.py::test_a_timeout_ends_the_child_only_where_it_cascades",
+        Swap("application/linked_runs.py", "if parent.terminal or not row", "if not row"),
+    ),
+    rule(
+        "6",
+        "A child that cascades ends with the wait for it, and with its parent",
+        "closing._children_closed, close_children.close_children",
+        "unit/domain/test_linked_runs.py::test_terminate_ends_the_children_that_cascade",
+        Swap("domain/burst/closing.py", "    if key not in knowledge.closed_children:", "    if False:"),
+    ),
 )

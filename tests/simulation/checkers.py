@@ -111,7 +111,10 @@ def one_live_lease(e: Evidence) -> Faults:
                 faults.append(f"{c.key.pk}: {c.writer} claimed a lease that lives until {until}")
             holder[c.key.pk] = c.writer
         burst = any(
-            o.key.sk.startswith("SEG#") and o.new is not None and o.new["kind"] == "burst"
+            o.key.pk == c.key.pk
+            and o.key.sk.startswith("SEG#")
+            and o.new is not None
+            and o.new["kind"] == "burst"
             for o in e.calls[c.call]
         )
         released = "claim_id" in c.old and "claim_id" not in c.new
@@ -157,6 +160,8 @@ def _signals_of(change: Change) -> str | None:
     if change.key.sk.startswith("EFFECT#") and old is not None and old["state"] != new["state"]:
         settled = new["state"] in ("applied", "rejected", "ambiguous", "cancelled")
         return "effect" if settled and old["state"] in ("applying", "ambiguous") else None
+    if change.key.sk.startswith("CHILD#") and old is not None and new["awaited"]:
+        return "child" if new["state"] == "ended" and old["state"] != "ended" else None
     return None
 
 
@@ -164,8 +169,14 @@ def signals_are_taken_once(e: Evidence) -> Faults:
     """4: each signal row has one append in its own transaction, and is taken in once, in inbox order."""
     faults: Faults = []
     appended: dict[str, list[str]] = defaultdict(list)
+    terminal: set[str] = set()
     for changes in e.calls.values():
-        wanted = [kind for c in changes if (kind := _signals_of(c)) is not None]
+        wanted = [
+            kind
+            for c in changes
+            if (kind := _signals_of(c)) is not None and not (kind == "child" and c.key.pk in terminal)
+        ]
+        terminal |= {c.key.pk for c in changes if c.key.sk == HEAD_SK and (c.new or {}).get("outcome")}
         found: list[str] = []
         for c in changes:
             if (

@@ -82,6 +82,8 @@ CLOSING_PAGE_ITEMS = 40
 # -- runs ---------------------------------------------------------------------------------------------------------
 # protocol.md 2: buffered events and events in the inbox together.
 MAX_PENDING_EVENTS = 32
+# architecture.md 6.1: runs in a chain of linked workflows, the root being the first.
+MAX_LINKED_RUNS = 5
 # Nested forks: a step id with names of 100 characters must fit in a sort key of 1,024 bytes.
 MAX_BRANCH_DEPTH = 8
 STEP_ID_MAX_BYTES = 900

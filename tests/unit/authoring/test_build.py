@@ -229,3 +229,13 @@ def test_a_graph_of_five_thousand_nodes_is_built(tmp_path: Path) -> None:
     nodes = "".join(f"  n{i}: {{kind: delay, for: 1h}}\n" for i in range(5_000))
     graph = graph_of(tmp_path, nodes)
     assert (len(graph["nodes"]), len(graph["edges"])) == (5_002, 5_001)
+
+
+def test_a_linked_run_that_is_awaited_takes_the_timeout_of_the_defaults(tmp_path: Path) -> None:
+    head = HEAD.replace("nodes:\n", "defaults: {timeout: 2d, due: 1d}\nnodes:\n")
+    fields = "    kind: start_linked_workflow\n    workflow_key: other\n"
+    awaited = node_of(tmp_path, fields + "    await: true\n", head)
+    assert awaited["config"] == {"workflow_key": "other", "await": True}
+    assert awaited["timeout_seconds"] == 172_800
+    assert "due_seconds" not in awaited
+    assert "timeout_seconds" not in node_of(tmp_path, fields, head)

@@ -43,6 +43,7 @@ def output(kind: str, config: Json, port: str | None = None) -> Json | None:
 
 MAIL = {"connector_id": "mail", "template": "hello", "recovery": "manual"}
 TASK = {"queue_id": "q", "form": "review"}
+LINKED = {"workflow_key": "other"}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,8 @@ TASK = {"queue_id": "q", "form": "review"}
         ("delay", {"for_seconds": 1}, ("completed",)),
         ("decision", {}, ("recorded",)),
         ("send_message", MAIL, ("sent", "error")),
+        ("start_linked_workflow", LINKED, ("started",)),
+        ("start_linked_workflow", {**LINKED, "await": True}, ("completed", "failed", "timeout")),
         ("end", {}, ()),
     ],
 )
@@ -89,6 +92,8 @@ def test_only_the_error_port_may_stay_unwired() -> None:
         ("delay", {"for_seconds": 1}, {"until_at"}),
         ("decision", {}, {"decision_id", "outcome", "policies"}),
         ("send_message", MAIL, {"effect_id"}),
+        ("start_linked_workflow", LINKED, {"run_id"}),
+        ("start_linked_workflow", {**LINKED, "await": True}, {"run_id", "outcome", "output"}),
         ("enrichment", {"component_id": "history"}, {"n"}),
     ],
 )

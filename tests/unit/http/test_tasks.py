@@ -98,6 +98,21 @@ def test_next_gives_again_what_a_person_let_expire(api: Api) -> None:
     assert api.ok("POST", "/v1/tasks/next", {"queue_id": "inbox"}, by=BEN)["task"]["task_id"] == task_id
 
 
+def test_the_period_of_heartbeats_is_the_node_s_own_where_it_says_so() -> None:
+    api, graph = Api(), review_bundle()
+    (review,) = [node for node in graph["graph"]["nodes"] if node["id"] == "review"]
+    review["config"]["heartbeat_seconds"] = 60
+    api.queue("inbox", graph=graph)
+    task_id = open_task(api)
+    generation = claim(api, task_id)
+    api.world.advance("59s")
+    api.ok("POST", f"/v1/tasks/{task_id}/heartbeat", {"generation": generation}, by=ANNA)
+    api.world.advance("59s")
+    assert api.ok("POST", "/v1/tasks/next", {"queue_id": "inbox"}, by=BEN)["task"] is None
+    api.world.advance("4s")
+    assert api.ok("POST", "/v1/tasks/next", {"queue_id": "inbox"}, by=BEN)["task"]["task_id"] == task_id
+
+
 def test_a_heartbeat_keeps_the_claim(api: Api) -> None:
     task_id = open_task(api)
     generation = claim(api, task_id)

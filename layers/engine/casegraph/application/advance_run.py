@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 
-from casegraph.application import hints, lease, parked_events, reads
+from casegraph.application import hints, lease, linked_runs, parked_events, reads
 from casegraph.application.close_run import close_next_page
 from casegraph.application.commit import Committed, Lost, Rebuild, Unresolved, commit, same_lease
 from casegraph.application.context import Ports
@@ -181,8 +181,10 @@ class Burst:
         return CallResult(answer.port, answer.result, costly=call.costly)
 
     def _commit(self, plan: Plan, *, release: bool) -> Advanced | None:
-        outcome = commit(self.ports, self.head, plan, release=release)
+        linked = linked_runs.of_plan(self.ports, self.head, plan)
+        outcome = commit(self.ports, self.head, plan, release=release, also=linked.writes)
         if isinstance(outcome, Committed):
+            linked_runs.wake(self.ports, linked)
             return self._committed(outcome, plan, release=release)
         if isinstance(outcome, Lost):
             return self._lost()

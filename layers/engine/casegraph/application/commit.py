@@ -50,13 +50,14 @@ class Unresolved:
 Outcome = Committed | Lost | Rebuild | Unresolved
 
 
-def commit(ports: Ports, base: Head, plan: Plan, *, release: bool) -> Outcome:
-    """Write a plan. base: the claimed head that it was decided on; release: this is the burst's last commit."""
+def commit(ports: Ports, base: Head, plan: Plan, *, release: bool, also: tuple[Write, ...] = ()) -> Outcome:
+    """Write a plan. base: the claimed head that it was decided on; release: this is the burst's last commit;
+    also: writes in other runs' partitions that belong to it (its children, its parent)."""
     commit_id = ports.ids.new()[:16]
     head, row = _sealed(base, plan, commit_id, release=release)
     for digest, body in plan.blobs.items():
         payloads.put(ports, base.run_id, digest, body)
-    writes = stamped(ports, _writes(base, head, row, plan.writes))
+    writes = stamped(ports, _writes(base, head, row, (*plan.writes, *also)))
     token = ports.ids.new()
     outcome: Outcome = Unresolved()
     for _ in range(COMMIT_RESENDS):

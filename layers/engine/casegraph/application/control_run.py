@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from casegraph.application import hints
+from casegraph.application import hints, linked_runs
 from casegraph.application.commit import seal
 from casegraph.application.context import Ports
 from casegraph.application.heads import read_head
@@ -88,11 +88,14 @@ def _control(
             head_update(head, after),
             Put(row_key(run_id, row["sk"]), row, (rules.NEW_ITEM,)),
         ]
+        linked = linked_runs.of_end(ports, head, after)
+        writes += linked.writes
         writes += [Put(record_key, record, (rules.NEW_ITEM,)), *_latest_row(head, after)]
         try:
             transact(ports, writes)
         except ConditionsFailed:
             continue
+        linked_runs.wake(ports, linked)
         if after.wake_at is not None:
             hints.run_due(ports, run_id, after.wake_at)
         return Controlled(run_id, after.revision, record["state"])

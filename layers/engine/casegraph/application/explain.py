@@ -8,6 +8,7 @@ from typing import Any
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
 from casegraph.application.run_views import attention_codes, graph_of
+from casegraph.domain.child import child_run_id
 from casegraph.domain.effect import effect_sk
 from casegraph.domain.graph.compiled import CompiledGraph
 from casegraph.domain.head import Head, row_key
@@ -106,6 +107,9 @@ def _waiting(stand: _Stand) -> Wait:
     if stand.kind == "wait_for_event":
         types = ", ".join(stand.config.event_types)
         return {"what": f"an event of type {types}", "who": "the system that sends it"}
+    if stand.kind == "start_linked_workflow":
+        run_id = child_run_id(stand.head.run_id, stand.step)
+        return {"what": f"the end of run {run_id}", "who": "see what that run waits for", "run_id": run_id}
     if stand.kind == "delay":
         return {"what": "its time", "who": "nobody: the clock"}
     row = stand.rows.get(effect_sk(stand.step, 1))

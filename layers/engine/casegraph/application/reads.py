@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable
 
 from casegraph.application import payloads
+from casegraph.application.close_children import close_children
 from casegraph.application.context import Ports
 from casegraph.application.persistence import patiently
+from casegraph.application.publish import read_version
 from casegraph.domain.burst.knowledge import Knowledge, Missing
 from casegraph.domain.burst.visit import FACTS_SK
 from casegraph.domain.graph.compiled import CompiledGraph
@@ -16,7 +18,8 @@ from casegraph.domain.place import parse_key, parse_step_id
 from casegraph.domain.segment import segment_sk
 from casegraph.domain.signal import Pointer
 from casegraph.domain.token import TokenStatus
-from casegraph.domain.writes import Table
+from casegraph.domain.writes import Item, Table
+from casegraph.errors import NotFound
 from casegraph.limits import REPORTS_IN_CONTEXT_MAX
 
 _IMMUTABLE = ("SEG#", "EVENT#")
@@ -29,6 +32,11 @@ def fulfil(ports: Ports, head: Head, knowledge: Knowledge, missing: Missing) -> 
         _read_rows(ports, head, knowledge, missing.rows)
     for digest in missing.payloads:
         knowledge.payloads[digest] = payloads.read(ports, head.run_id, digest)
+    for workflow_key, version in missing.versions:
+        knowledge.versions[(workflow_key, version)] = _version(ports, workflow_key, version)
+    for key, step in missing.children:
+        close_children(ports, head, step)
+        knowledge.closed_children.add(key)
     if missing.epoch is not None:
         _read_reports(ports, head, knowledge, missing.epoch)
 
@@ -38,6 +46,13 @@ def _read_rows(ports: Ports, head: Head, knowledge: Knowledge, sks: Iterable[str
     found = patiently(ports, lambda: ports.store.batch_get(list(keys.values())))
     for sk, key in keys.items():
         knowledge.rows[sk] = found.get(key)
+
+
+def _version(ports: Ports, workflow_key: str, version: int | None) -> Item | None:
+    try:
+        return read_version(ports, workflow_key, version)
+    except NotFound:
+        return None
 
 
 def merged_prefix(epoch: int) -> str:
@@ -88,7 +103,7 @@ def _moving(head: Head, graph: CompiledGraph, now: int) -> list[int]:
     resumed = set()
     for pointer in map(Pointer.parse, head.inbox):
         step = pointer.ref.rpartition("#")[0] if pointer.kind == "effect" else pointer.ref
-        place = parse_step_id(step, graph) if pointer.kind in ("task", "effect") else None
+        place = parse_step_id(step, graph) if pointer.kind in ("task", "effect", "child") else None
         if place is not None:
             resumed.add(place.key)
     events = any(Pointer.parse(text).kind == "event" for text in head.inbox)

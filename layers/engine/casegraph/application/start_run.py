@@ -20,6 +20,16 @@ from casegraph.errors import ConditionsFailed, Conflict, InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
+class Parent:
+    """The run and step that start a run; depth: of the new run in its chain, the root being 1."""
+
+    run_id: str
+    step: str
+    root_run_id: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewRun:
     """A run to start. run_id is derived (domain/ids.py), so that retries converge.
 
@@ -39,6 +49,7 @@ class NewRun:
     queue_id: str | None = None
     requested_version: int | None = None
     origin: dict[str, Any] = field(default_factory=dict)
+    parent: Parent | None = None
 
     def fingerprint(self) -> str:
         """What must be the same when the same run is started again: what was asked for, not what it led to.
@@ -123,6 +134,14 @@ def start_writes(ports: Ports, new: NewRun) -> list[Write]:
         report_id=new.report_id,
         frontier={place.key: Token(TokenStatus.READY)},
     )
+    if new.parent is not None:
+        head = replace(
+            head,
+            parent_run_id=new.parent.run_id,
+            parent_step=new.parent.step,
+            root_run_id=new.parent.root_run_id,
+            depth=new.parent.depth,
+        )
     entry = Segment(
         run_id=new.run_id,
         revision=0,
@@ -154,6 +173,9 @@ def _facts(ports: Ports, new: NewRun) -> dict[str, Any]:
     }
     if new.report is not None:
         facts.update(payloads.stored(ports, new.run_id, "report", new.report))
+    if new.parent is not None:
+        facts["parent"] = {"run_id": new.parent.run_id, "step": new.parent.step}
+        facts["root_run_id"] = new.parent.root_run_id
     if new.report_id is not None:
         facts["report_id"] = new.report_id
     return facts

@@ -138,7 +138,7 @@ def closed(ports: Ports, item: Item) -> Conflict:
 
 def heartbeat(ports: Ports, item: Item, person: str, generation: int) -> Item:
     """Keep a claim for another period. Raises `Conflict` when it is not this person's claim any more."""
-    return _hold(ports, item, task.renew(task_key(item), person, generation, ports.clock.now()))
+    return _hold(ports, item, task.renew(task_key(item), item, person, generation, ports.clock.now()))
 
 
 def release(ports: Ports, item: Item, person: str, generation: int) -> Item:

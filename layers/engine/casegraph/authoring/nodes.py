@@ -236,7 +236,9 @@ class _Node:
             if self.raw.get(name) is not None:
                 where = self._put(f"/{canonical}", (name,))
                 self._set(canonical, duration(self.folder, self.raw[name], where))
-            elif kind is not None and kind.needs_timeout:
+            elif kind is not None and (
+                kind.needs_timeout or (canonical == "timeout_seconds" and self._awaits())
+            ):
                 self._set(canonical, self.defaults.durations.get(canonical))
         if self.raw.get("retry") is not None:
             where = self._put("/retry", ("retry",))
@@ -246,6 +248,10 @@ class _Node:
         if self.raw.get("max_visits") is not None:
             self._put("/max_visits", ("max_visits",))
             self.node["max_visits"] = self.raw["max_visits"]
+
+    def _awaits(self) -> bool:
+        config = self.node.get("config")
+        return isinstance(config, dict) and config.get("await") is True
 
     def _set(self, name: str, value: Any) -> None:
         if value is not None:

@@ -50,7 +50,7 @@ SHORTHANDS: Mapping[str, Shorthand] = MappingProxyType(
         ),
         "wait_for_event": Shorthand(expressions=frozenset({"correlation_key"})),
         "delay": Shorthand(durations={"for": "for_seconds"}, instants=frozenset({"until"})),
-        "human_task": Shorthand(parts={"form": "forms"}),
+        "human_task": Shorthand(parts={"form": "forms"}, durations={"heartbeat": "heartbeat_seconds"}),
         "send_message": Shorthand(parts={"template": "messages"}, in_with=frozenset({"template"})),
     }
 )
@@ -66,5 +66,5 @@ def config_fields(kind: str) -> tuple[str, ...]:
     """The names that a kind's configuration has in the source form, in the model's order."""
     own = shorthand_of(kind)
     names = {canonical: source for source, canonical in own.durations.items()}
-    fields = KINDS[kind].config.model_fields
+    fields = [field.alias or name for name, field in KINDS[kind].config.model_fields.items()]
     return tuple(names.get(name, name) for name in fields if name not in own.in_with)

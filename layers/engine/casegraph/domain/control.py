@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from casegraph.domain.child import NOT_AWAITED
 from casegraph.domain.head import Head, Paused
 from casegraph.domain.token import TokenStatus
 from casegraph.errors import Conflict
@@ -59,6 +60,8 @@ def terminated(head: Head, now: int) -> Head:
     for key, token in head.frontier.items():
         if token.status in (TokenStatus.WAITING, TokenStatus.ATTENTION, TokenStatus.BACKOFF):
             closing[key] = f"terminated|{token.match}"
+    if head.cascades:
+        closing[NOT_AWAITED] = "terminated|"
     return _next(
         head,
         now,

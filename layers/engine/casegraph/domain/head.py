@@ -36,7 +36,9 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A run's head. Instants are epoch milliseconds; `wake_at` None means that nothing is due by itself."""
+    """A run's head. Instants are epoch milliseconds; `wake_at` None means that nothing is due by itself.
+
+    cascades: runs that it started without awaiting them end with it; depth: runs in the chain from root to here."""
 
     run_id: str
     installation_id: str
@@ -65,6 +67,11 @@ class Head:
     merge_epoch: int = 0
     merged_reports: bool = False
     shifted_by: int = 0
+    cascades: bool = False
+    parent_run_id: str | None = None
+    parent_step: str | None = None
+    root_run_id: str | None = None
+    depth: int = 1
     steps: int = 0
     idle_commits: int = 0
     chain: str = ""
@@ -143,7 +150,7 @@ def shard_of(run_id: str) -> int:
 # The attributes a replay of the segments rebuilds; the rest is leases, attempts, wake_at and the inbox.
 FACTS = (
     "outcome", "error_code", "ended_at", "deadline_at", "paused", "attention", "attention_since", "frontier",
-    "closing", "latest", "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "steps",
+    "closing", "latest", "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "cascades", "steps",
     "idle_commits", "digest", "version",
 )  # fmt: skip
 
@@ -172,6 +179,10 @@ def to_item(head: Head) -> Item:
     optional: dict[str, Any] = {
         "queue_id": head.queue_id,
         "report_id": head.report_id,
+        "parent_run_id": head.parent_run_id,
+        "parent_step": head.parent_step,
+        "root_run_id": head.root_run_id,
+        "depth": None if head.depth == 1 else head.depth,
         "wake_at": head.wake_at,
         "claim_id": head.claim_id,
         "lease_until": head.lease_until,
@@ -226,6 +237,7 @@ def facts(head: Head) -> dict[str, Any]:
         "attention_since": head.attention_at,
         "merged_reports": head.merged_reports or None,
         "shifted_by": head.shifted_by or None,
+        "cascades": head.cascades or None,
     }
     stored.update({name: value for name, value in optional.items() if value is not None})
     return stored
@@ -263,6 +275,11 @@ def from_item(item: Item) -> Head:
         merge_epoch=item["merge_epoch"],
         merged_reports=item.get("merged_reports", False),
         shifted_by=item.get("shifted_by", 0),
+        cascades=item.get("cascades", False),
+        parent_run_id=item.get("parent_run_id"),
+        parent_step=item.get("parent_step"),
+        root_run_id=item.get("root_run_id"),
+        depth=item.get("depth", 1),
         steps=item["steps"],
         idle_commits=item["idle_commits"],
         chain=item["chain"],

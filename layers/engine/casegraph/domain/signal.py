@@ -8,7 +8,7 @@ from typing import Any
 
 from casegraph.domain.canonical import digest
 
-EVENT, TASK, EFFECT, REPORTS = "event", "task", "effect", "reports"
+EVENT, TASK, EFFECT, REPORTS, CHILD = "event", "task", "effect", "reports", "child"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Pointer:
             return f"TASK#{self.ref}"
         if self.kind == EFFECT:
             return f"EFFECT#{self.ref}"
+        if self.kind == CHILD:
+            return f"CHILD#{self.ref}"
         return None
 
 
@@ -87,8 +89,15 @@ class EffectSettled:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildEnded:
+    """The child run has its outcome: its row."""
+
+    row: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class TimedOut:
     """The wait's deadline passed with nothing in the inbox for it."""
 
 
-Resumption = EventReceived | TaskDecided | EffectSettled | TimedOut
+Resumption = EventReceived | TaskDecided | EffectSettled | ChildEnded | TimedOut

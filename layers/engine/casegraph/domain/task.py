@@ -58,7 +58,7 @@ def opened(item: Item) -> Item:
 
 def claim(key: Key, item: Item, person: str, now: int) -> Update:
     """Give a task to a person until the claim expires: from open, an expired claim, or the person's own."""
-    until = now + TASK_CLAIM_MILLISECONDS
+    until = now + _claim_period(item)
     free = Rule(
         "claim_free",
         AnyOf(
@@ -86,9 +86,15 @@ def claim(key: Key, item: Item, person: str, now: int) -> Update:
     )
 
 
-def renew(key: Key, person: str, generation: int, now: int) -> Update:
+def _claim_period(item: Mapping[str, Any]) -> int:
+    """How long a claim lasts without a heartbeat, in milliseconds."""
+    period: int = item.get("claim_milliseconds", TASK_CLAIM_MILLISECONDS)
+    return period
+
+
+def renew(key: Key, item: Item, person: str, generation: int, now: int) -> Update:
     """A heartbeat: the claim lasts for another period."""
-    until = now + TASK_CLAIM_MILLISECONDS
+    until = now + _claim_period(item)
     return Update(
         key,
         (held(person, generation),),

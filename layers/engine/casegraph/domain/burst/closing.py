@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from casegraph.domain import effect, subscription, task
+from casegraph.domain import child, effect, subscription, task
 from casegraph.domain.burst.draft import Draft
-from casegraph.domain.burst.knowledge import Knowledge
+from casegraph.domain.burst.knowledge import Knowledge, Missing
 from casegraph.domain.burst.visit import row
 from casegraph.domain.head import Head, row_key
 from casegraph.domain.place import parse_key, step_id
@@ -53,6 +53,9 @@ def cause_of(head: Head, key: str, graph: CompiledGraph) -> str:
 def _closing_writes(
     head: Head, graph: CompiledGraph, knowledge: Knowledge, key: str, now: int
 ) -> list[Write]:
+    if key == child.NOT_AWAITED:
+        _children_closed(knowledge, key, "")
+        return []
     place = parse_key(key)
     step = step_id(place, graph)
     node = graph.nodes[place.node]
@@ -63,9 +66,19 @@ def _closing_writes(
         return (
             [task.cancel(row_key(head.run_id, task.task_sk(step)), cause, now)] if task.is_open(item) else []
         )
+    if node.kind.name == "start_linked_workflow":
+        if node.config.cascade == child.CANCEL:
+            _children_closed(knowledge, key, step)
+        return []
     if node.kind.effect:
         sk = effect.effect_sk(step, 1)
         item = row(knowledge, sk)
         return [effect.cancel(row_key(head.run_id, sk), item, now)] if effect.is_pending(item) else []
     types: tuple[str, ...] = getattr(node.config, "event_types", ()) if match else ()
     return [subscription.removal(t, match, head.run_id, step) for t in types]
+
+
+def _children_closed(knowledge: Knowledge, key: str, step: str) -> None:
+    """Raise `Missing` until the child run of a step, or every one that no token waits for (step empty), is terminal."""
+    if key not in knowledge.closed_children:
+        raise Missing(children=((key, step),))

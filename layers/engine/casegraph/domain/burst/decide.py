@@ -9,7 +9,7 @@ be committed at any time: tokens whose calls or subscriptions are still to come 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from casegraph.domain.burst.closing import close_page
 from casegraph.domain.burst.deadlines import fire_deadlines, move_due_times, next_instant
@@ -17,6 +17,7 @@ from casegraph.domain.burst.draft import Draft
 from casegraph.domain.burst.inbox import take_in
 from casegraph.domain.burst.knowledge import Knowledge, PendingCall, PendingSubscription
 from casegraph.domain.burst.walk import record_results, walk
+from casegraph.domain.child import NewChild
 from casegraph.domain.head import Head
 from casegraph.domain.segment import Segment, delta_between
 from casegraph.domain.signal import Pointer
@@ -34,7 +35,8 @@ class Plan:
 
     head: the head afterwards, lease and chain not yet set; segment: without commit id and previous hash;
     writes: rows that go with it; blobs: payloads to store before it; calls, subscriptions: to be done before the
-    tokens that need them can go on; effects: `(step#n, due at)` to hint to the dispatcher after the commit.
+    tokens that need them can go on; effects: `(step#n, due at)` to hint to the dispatcher after the commit;
+    children: runs that start with it; output: what a run that ends here gives.
     """
 
     head: Head
@@ -45,6 +47,8 @@ class Plan:
     subscriptions: tuple[PendingSubscription, ...]
     effects: tuple[tuple[str, int], ...]
     changes_nothing: bool
+    children: tuple[NewChild, ...] = ()
+    output: Any = None
 
     @property
     def more_to_do(self) -> bool:
@@ -117,6 +121,8 @@ def _plan(draft: Draft, kind: str) -> Plan:
         calls=tuple(draft.calls),
         subscriptions=tuple(draft.subscriptions),
         effects=tuple(draft.effects_due),
+        children=tuple(draft.children),
+        output=draft.output if head.outcome == "succeeded" else None,
         changes_nothing=quiet and not _changed(draft) and head.attention == base.attention,
     )
 

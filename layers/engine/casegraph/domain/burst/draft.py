@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from casegraph.domain.burst.knowledge import PendingCall, PendingSubscription
 from casegraph.domain.canonical import canonical_bytes, digest
+from casegraph.domain.child import NOT_AWAITED, NewChild
 from casegraph.domain.head import Head
 from casegraph.domain.place import Branch, Place, branch_key, parse_key, step_id
 from casegraph.domain.segment import StepRecord
@@ -56,6 +57,9 @@ class Draft:
     subscriptions: list[PendingSubscription] = field(default_factory=list)
     effects_due: list[tuple[str, int]] = field(default_factory=list)
     output_bytes: int = 0
+    children: list[NewChild] = field(default_factory=list)
+    cascades: bool = False
+    output: Any = None
 
     @staticmethod
     def of(head: Head, graph: CompiledGraph, now: int) -> Draft:
@@ -76,13 +80,14 @@ class Draft:
             merge_epoch=head.merge_epoch,
             merged_reports=head.merged_reports,
             shifted_by=head.shifted_by,
+            cascades=head.cascades,
         )
 
     @property
     def has_room(self) -> bool:
         """Whether another step and its rows fit in this commit; wide fronts are entered page by page."""
         return (
-            len(self.writes) + _FIXED_ITEMS + 2 <= COMMIT_MAX_ITEMS
+            len(self.writes) + 2 * len(self.children) + _FIXED_ITEMS + 2 <= COMMIT_MAX_ITEMS
             and len(self.steps) < COMMIT_MAX_STEPS
             and self.output_bytes < COMMIT_MAX_OUTPUT_BYTES
         )
@@ -164,6 +169,8 @@ class Draft:
     def end(self, outcome: str, code: str | None = None) -> None:
         """Give the run its outcome; what is still open is closed in pages."""
         self.close_all(outcome)
+        if self.cascades and outcome != "succeeded":
+            self.closing[NOT_AWAITED] = f"{outcome}|"
         self.outcome = outcome
         self.error_code = code
         self.buffered = []
@@ -210,6 +217,7 @@ class Draft:
             merge_epoch=self.merge_epoch,
             merged_reports=self.merged_reports,
             shifted_by=self.shifted_by,
+            cascades=self.cascades,
             steps=self.base.steps + len(self.steps),
             wake_at=wake_at,
             recorded_at=recorded_at,

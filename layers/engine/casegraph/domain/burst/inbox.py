@@ -9,10 +9,12 @@ from casegraph.domain.burst.visit import Visit, row
 from casegraph.domain.nodes.actions import Failed
 from casegraph.domain.place import parse_key, parse_step_id
 from casegraph.domain.signal import (
+    CHILD,
     EFFECT,
     EVENT,
     REPORTS,
     TASK,
+    ChildEnded,
     EffectSettled,
     EventReceived,
     Pointer,
@@ -48,6 +50,8 @@ def _take(draft: Draft, knowledge: Knowledge, pointer: Pointer) -> None:
         draft.merged_reports = True
     elif pointer.kind == TASK:
         resume_step(draft, knowledge, pointer.ref, TaskDecided(row(knowledge, f"TASK#{pointer.ref}") or {}))
+    elif pointer.kind == CHILD:
+        resume_step(draft, knowledge, pointer.ref, ChildEnded(row(knowledge, f"CHILD#{pointer.ref}") or {}))
     elif pointer.kind == EFFECT:
         step = pointer.ref.rpartition("#")[0]
         resume_step(draft, knowledge, step, EffectSettled(row(knowledge, f"EFFECT#{pointer.ref}") or {}))

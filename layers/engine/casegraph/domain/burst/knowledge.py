@@ -27,7 +27,9 @@ class Knowledge:
     """Grows while a burst runs and survives rebuilds; nothing here is ever true of one revision only.
 
     rows: by sk (None: read and absent); reports: merged reports read so far, in order, or None when not read;
-    payloads: blobs by digest; results: by (token key, attempt); subscribed: by token key, written before the commit.
+    payloads: blobs by digest; results: by (token key, attempt); subscribed: by token key, written before the commit;
+    versions: of linked workflows, by key and number (None: the newest when it was read); closed_children: closing
+    entries whose child runs are terminal.
     """
 
     rows: dict[str, Item | None] = field(default_factory=dict)
@@ -36,18 +38,31 @@ class Knowledge:
     reports: list[Any] | None = None
     reports_epoch: int = -1
     subscribed: set[str] = field(default_factory=set)
+    versions: dict[tuple[str, int | None], Item | None] = field(default_factory=dict)
+    closed_children: set[str] = field(default_factory=set)
 
 
 class Missing(Exception):
-    """The decision cannot go on before these were read: rows, blobs, the reports merged up to an epoch."""
+    """The decision cannot go on before these were read: rows, blobs, the reports merged up to an epoch, versions; or
+    before the child runs of a closing entry are terminal."""
 
     def __init__(
-        self, *, rows: tuple[str, ...] = (), payloads: tuple[str, ...] = (), epoch: int | None = None
-    ):
+        self, *, rows: tuple[str, ...] = (), payloads: tuple[str, ...] = (), epoch: int | None = None,
+        versions: tuple[tuple[str, int | None], ...] = (), children: tuple[tuple[str, str], ...] = (),
+    ):  # fmt: skip
         super().__init__("more must be read")
         self.rows = rows
         self.payloads = payloads
         self.epoch = epoch
+        self.versions = versions
+        self.children = children
+
+
+def version_of(knowledge: Knowledge, workflow_key: str, version: int | None) -> Item | None:
+    """The row of a published version, or None; raises `Missing` until it was read."""
+    if (workflow_key, version) not in knowledge.versions:
+        raise Missing(versions=((workflow_key, version),))
+    return knowledge.versions[(workflow_key, version)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from casegraph.domain import subscription
 from casegraph.domain.burst.knowledge import PendingCall, PendingSubscription
 from casegraph.domain.burst.visit import Visit
@@ -60,6 +62,11 @@ def _finish(visit: Visit, action: Done) -> None:
         return
     del draft.frontier[place.key]
     draft.writes.extend(action.writes)
+    if action.child is not None:
+        draft.children.append(action.child)
+        draft.cascades = draft.cascades or action.cascades
+    if action.closes:
+        draft.closing[place.key] = f"{action.status}|"
     draft.writes.extend(subscription.removals(visit))
     attempts = max(visit.token.attempt, 1)
     draft.record(place, action.status, action.port, action.output, attempts=attempts, code=action.code)
@@ -113,6 +120,9 @@ def _wait(visit: Visit, action: Wait) -> None:
         draft.subscriptions.append(PendingSubscription(key, visit.step_id, action.subscription))
         return
     draft.change(key, Token(TokenStatus.WAITING, action.deadline_at, visit.token.attempt, action.match))
+    draft.writes.extend(action.writes)
+    if action.child is not None:
+        draft.children.append(action.child)
     for new in action.rows:
         address = row_key(visit.run_id, new.sk)
         draft.writes.append(Put(address, {"pk": address.pk, "sk": address.sk, **new.item}, (NEW_ITEM,)))
@@ -158,7 +168,14 @@ def _arrive(visit: Visit) -> None:
 
 def _end_branch(visit: Visit, action: EndBranch) -> None:
     draft, place = visit.draft, visit.place
+    output: dict[str, Any] = {"terminal_code": action.terminal_code}
+    if action.output is not None:
+        output["output"] = dict(action.output)
+        if len(canonical_bytes(output)) > BODY_MAX_BYTES:
+            _fail(visit, Failed("payload_too_large"))
+            return
     del draft.frontier[place.key]
-    draft.record(place, "succeeded", "terminal", {"terminal_code": action.terminal_code})
+    draft.record(place, "succeeded", "terminal", output)
+    draft.output = output.get("output")
     if action.terminate:
         draft.end("succeeded")

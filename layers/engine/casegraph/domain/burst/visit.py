@@ -88,6 +88,11 @@ class Visit:
         self.draft.blobs[value_digest] = body
         return {f"{name}_digest": value_digest, f"{name}_elsewhere": True}
 
+    def check_size(self, value: Any) -> None:
+        """Raise `NodeFailed("payload_too_large")` for a value over the hard bound."""
+        if len(canonical_bytes(value)) > BODY_MAX_BYTES:
+            raise NodeFailed("payload_too_large")
+
     def evaluate_bool(self, source: str, extra: Mapping[str, Any] | None = None) -> bool:
         """The truth of one CEL expression of this node's config; what is no boolean fails (`expression_not_bool`)."""
         return self.node.program(source).evaluate_bool({**self.context(), **(extra or {})})

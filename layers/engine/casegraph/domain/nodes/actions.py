@@ -6,18 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from casegraph.domain.child import NewChild
 from casegraph.domain.writes import Item, Write
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The step finished and leaves by `port`; `writes` go with the commit."""
+    """The step finished and leaves by `port`; `writes` go with the commit.
+
+    child: a run that starts with it; cascades: it ends with this run, unless this one succeeds; closes: what the step
+    waited for is closed in pages."""
 
     port: str
     output: Any = None
     status: str = "succeeded"
     code: str = ""
     writes: tuple[Write, ...] = ()
+    child: NewChild | None = None
+    cascades: bool = False
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ class Wait:
     rows: tuple[Row, ...] = ()
     match: str = ""
     subscription: Subscription | None = None
+    writes: tuple[Write, ...] = ()
+    child: NewChild | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -88,10 +97,11 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True)
 class EndBranch:
-    """The branch ends; `terminate` ends the whole run."""
+    """The branch ends; `terminate` ends the whole run. output: what a run that ends here gives to its parent."""
 
     terminal_code: str
     terminate: bool = False
+    output: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ class Config(Model):
 
 
 def enter(visit: Visit) -> Action:
-    """End this branch, or the run."""
+    """End this branch, or the run; the mapped input is the output of a run that ends here."""
     config = visit.node.config
-    return EndBranch(config.terminal_code, config.terminate)
+    given = visit.input() if visit.node.mapping else None
+    return EndBranch(config.terminal_code, config.terminate, given)
 
 
 KIND = NodeKind(name="end", config=Config, pure=True, enter=enter)

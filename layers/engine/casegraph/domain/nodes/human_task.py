@@ -28,12 +28,14 @@ OWN_PORTS = ("timeout", "error")
 
 
 class Config(Model):
-    """queue_id: where the task waits; form: its name in `bundle.forms`; priority: higher is handed out first."""
+    """queue_id: where the task waits; form: its name in `bundle.forms`; priority: higher is handed out first;
+    heartbeat_seconds: how long a claim lasts that is not renewed (15 minutes when not given)."""
 
     queue_id: Name
     form: Name
     title: Annotated[str, StringConstraints(max_length=200)] = ""
     priority: Annotated[int, Field(ge=0, le=100)] = 50
+    heartbeat_seconds: Annotated[float, Field(ge=10, le=86_400, allow_inf_nan=False)] | None = None
 
 
 def form_of(config: Config, bundle: Bundle) -> dict[str, Any] | None:
@@ -123,7 +125,9 @@ def enter(visit: Visit) -> Action:
         "created_at": visit.now,
         **visit.kept("input", visit.input()),
     }
+    period = config.heartbeat_seconds
     optional = {
+        "claim_milliseconds": None if period is None else round(period * 1000),
         "title": config.title or None,
         "report_id": head.report_id,
         "due_at": visit.due_at,

@@ -76,6 +76,11 @@ def no_problems(config: Any, bundle: Bundle) -> list[ConfigProblem]:
     return []
 
 
+def no_timeout(config: Any) -> bool:
+    """A kind whose waits, if any, do not depend on the configuration."""
+    return False
+
+
 def _never_entered(visit: Visit) -> Action:
     raise NotImplementedError(f"{visit.node.kind.name} has no enter")
 
@@ -92,7 +97,8 @@ class NodeKind:
     optional_ports: those that need no edge; output: JSON Schema of the typed output (None: no output);
     port_outputs: outputs of ports that differ from `output` (`timeout`, `error`);
     expressions: CEL in the configuration; inputs: the names read from `input_mapping` (None: any);
-    waits: may stand open; needs_timeout: must declare `timeout_seconds` and has a `timeout` port;
+    waits: may stand open; needs_timeout: must declare `timeout_seconds` and has a `timeout` port; timeout_if: so does
+    one with such a configuration;
     effect: does something outside through the outbox; opens_rows: a wait of it has rows to close;
     pure: neither waits nor calls; enter, resume: what the walk calls.
     """
@@ -107,12 +113,17 @@ class NodeKind:
     problems: Callable[[Any, Bundle], list[ConfigProblem]] = no_problems
     waits: bool = False
     needs_timeout: bool = False
+    timeout_if: Callable[[Any], bool] = no_timeout
     effect: bool = False
     opens_rows: bool = False
     pure: bool = False
     retries: bool = False
     enter: Callable[[Visit], Action] = _never_entered
     resume: Callable[[Visit, Any], Action] = _never_resumed
+
+    def times_out(self, config: Any) -> bool:
+        """Whether a node of this kind with this configuration must declare `timeout_seconds`."""
+        return self.needs_timeout or (config is not None and self.timeout_if(config))
 
     def required_ports(self, config: Any, bundle: Bundle) -> tuple[str, ...]:
         """The ports that must have an edge."""
@@ -124,7 +135,7 @@ class NodeKind:
 
     def port_output(self, config: Any, bundle: Bundle, port: str) -> Schema | None:
         """JSON Schema of what `nodes.<id>` gives after the node was left by `port` (architecture.md 6.1)."""
-        if port == "timeout" and self.needs_timeout:
+        if port == "timeout" and self.times_out(config):
             return TIMED_OUT
         if port == "error" and "error" in self.optional_ports:
             return FAILED

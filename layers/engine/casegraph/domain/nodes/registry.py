@@ -16,6 +16,7 @@ from casegraph.domain.nodes import (
     parallel,
     send_message,
     start,
+    start_linked_workflow,
     wait_for_event,
 )
 from casegraph.domain.nodes.kind import NodeKind
@@ -34,6 +35,7 @@ KINDS: Mapping[str, NodeKind] = MappingProxyType(
             delay.KIND,
             decision.KIND,
             send_message.KIND,
+            start_linked_workflow.KIND,
             end.KIND,
         )
     }

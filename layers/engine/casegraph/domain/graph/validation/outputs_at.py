@@ -135,7 +135,8 @@ class _Flow:
 def variant_of(subject: Subject, node: int, port: str) -> str:
     """Which variant of a node's output goes with leaving by `port`."""
     kind = subject.nodes[node].kind
-    if kind is not None and port == "timeout" and kind.needs_timeout:
+    config = subject.nodes[node].config
+    if kind is not None and port == "timeout" and kind.times_out(config):
         return "timeout"
     return "error" if kind is not None and port == "error" and "error" in kind.optional_ports else "regular"
 

@@ -51,7 +51,7 @@ def _unwired(
     for port in node.kind.required_ports(node.config, subject.bundle):
         if (node.node.id, port) in wired:
             continue
-        if port == "timeout" and node.kind.needs_timeout:
+        if port == "timeout" and node.kind.times_out(node.config):
             text = f"{node.node.id!r} has no timeout edge, so its wait would end nowhere"
             yield Problem(
                 "wait_without_timeout_edge", node.pointer, text, "add an edge from its port 'timeout'"

@@ -99,13 +99,14 @@ def _fields(node: ParsedNode) -> Iterator[Problem]:
     kind, fields = node.kind, node.node
     if kind is None:
         return
-    if kind.needs_timeout and fields.timeout_seconds is None:
+    times_out = kind.times_out(node.config)
+    if times_out and fields.timeout_seconds is None:
         text = f"{fields.kind} {fields.id!r} may wait for ever"
         yield Problem(
             "wait_without_deadline", node.pointer, text, "give it timeout_seconds and a timeout edge"
         )
     calls = kind.name == "enrichment"
-    if fields.timeout_seconds is not None and not (kind.needs_timeout or calls):
+    if fields.timeout_seconds is not None and not (times_out or calls):
         yield _unexpected(node, "timeout_seconds")
     if calls and (fields.timeout_seconds or 0) > CALL_MAX_SECONDS:
         text = f"a call may take {CALL_MAX_SECONDS} s: it happens inside one invocation"
