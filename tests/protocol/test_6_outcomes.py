@@ -60,8 +60,9 @@ def test_a_terminated_run_keeps_its_outcome() -> None:
     bench.world.terminate(run)
     say(bench.ports, run, "e-1")
     for operation in (pause, resume, terminate):
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict) as refused:
             operation(bench.ports, run, Control("operator", "why", operation.__name__))
+        assert refused.value.code == "illegal_transition"
     bench.advance(run)
     assert bench.head(run).outcome == "terminated"
 
