@@ -32,7 +32,9 @@ def correlated_graph() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("key", "state"), [("key-1", "succeeded"), ("", "succeeded"), ("key-2", "waiting")])
-def test_a_correlated_wait_takes_its_key_and_what_was_sent_to_the_run_without_one(key: str, state: str) -> None:
+def test_a_correlated_wait_takes_its_key_and_what_was_sent_to_the_run_without_one(
+    key: str, state: str
+) -> None:
     world = World()
     run = world.start(world.publish(correlated_graph()))
     world.settle()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -44,6 +45,11 @@ def child_graph(purpose: str = "operations", on_unhandled: str = "attention") ->
             "required": ["question"],
         },
     )
+
+
+def some(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments whose names are no Python names, as mypy takes them."""
+    return dict(values)
 
 
 def parent_graph(key: str = "parent", linked: str = "child", **config: Any) -> Json:
@@ -115,7 +121,7 @@ def test_a_run_that_is_not_awaited_starts_and_its_parent_goes_on() -> None:
 
 def test_an_awaited_run_gives_its_output_to_the_step_that_started_it() -> None:
     world = World()
-    run, child = started(world, **{"await": True})
+    run, child = started(world, **some({"await": True}))
     assert world.run(run).state == "waiting"
     answer(world, child)
     view = world.run(run)
@@ -126,7 +132,7 @@ def test_an_awaited_run_gives_its_output_to_the_step_that_started_it() -> None:
 
 def test_an_awaited_run_that_fails_takes_the_port_failed_with_its_code() -> None:
     world = World()
-    run, child = started(world, child_graph(on_unhandled="fail"), **{"await": True})
+    run, child = started(world, child_graph(on_unhandled="fail"), **some({"await": True}))
     answer(world, child, "refuse")
     (link,) = [s for s in world.run(run).steps if s.node == "link"]
     assert (link.port, link.code) == ("failed", "decision_outcome_missing")
@@ -136,7 +142,7 @@ def test_an_awaited_run_that_fails_takes_the_port_failed_with_its_code() -> None
 
 def test_a_terminated_child_is_told_to_its_parent() -> None:
     world = World()
-    run, child = started(world, **{"await": True})
+    run, child = started(world, **some({"await": True}))
     world.terminate(child)
     world.settle()
     assert world.run(run).output["link"]["outcome"] == "terminated"
@@ -146,7 +152,7 @@ def test_a_terminated_child_is_told_to_its_parent() -> None:
 @pytest.mark.parametrize(("cascade", "left"), [("cancel", "terminated"), ("detach", "waiting")])
 def test_a_timeout_ends_the_child_only_where_it_cascades(cascade: str, left: str) -> None:
     world = World()
-    run, child = started(world, **{"await": True, "cascade": cascade})
+    run, child = started(world, **some({"await": True, "cascade": cascade}))
     world.advance("61m")
     assert world.run(run).terminal_code == "timeout"
     assert world.run(child).state == left
@@ -157,7 +163,7 @@ def test_a_timeout_ends_the_child_only_where_it_cascades(cascade: str, left: str
 @pytest.mark.parametrize(("cascade", "left"), [("cancel", "terminated"), ("detach", "waiting")])
 def test_terminate_ends_the_children_that_cascade(awaited: bool, cascade: str, left: str) -> None:
     world = World()
-    run, child = started(world, **{"await": awaited, "cascade": cascade})
+    run, child = started(world, **some({"await": awaited, "cascade": cascade}))
     world.terminate(run)
     world.settle()
     assert world.run(child).state == left
@@ -208,7 +214,7 @@ def test_a_branch_that_lost_ends_its_child() -> None:
 
 def test_a_pausing_parent_keeps_the_end_of_its_child() -> None:
     world = World()
-    run, child = started(world, **{"await": True})
+    run, child = started(world, **some({"await": True}))
     world.pause(run)
     answer(world, child)
     assert world.run(run).state == "paused"
@@ -221,7 +227,7 @@ def test_a_pausing_parent_keeps_the_end_of_its_child() -> None:
 
 def test_a_chain_holds_five_runs() -> None:
     world = World()
-    version = world.publish(without_hold(parent_graph(linked="parent", **{"await": True})))
+    version = world.publish(without_hold(parent_graph(linked="parent", **some({"await": True}))))
     run = world.start(version)
     world.settle()
     runs = [run]
@@ -260,7 +266,7 @@ def test_the_version_is_the_one_named_else_the_newest_at_the_start() -> None:
     world.publish(child_graph())
     world.publish(child_graph(on_unhandled="fail"))
     for version, expected in ((None, 2), (1, 1)):
-        config = {} if version is None else {"version": version}
+        config: Json = {} if version is None else {"version": version}
         run = world.start(world.publish(parent_graph(**config)))
         world.settle()
         assert child_row(world, run)["version"] == expected
@@ -269,7 +275,7 @@ def test_the_version_is_the_one_named_else_the_newest_at_the_start() -> None:
 def test_a_child_has_the_report_and_queue_of_its_parent_and_says_where_it_comes_from() -> None:
     world = World()
     world.publish(child_graph())
-    facts = {"report": {"report_id": "r1"}, "report_id": "r1", "queue_id": "q"}
+    facts: Json = {"report": {"report_id": "r1"}, "report_id": "r1", "queue_id": "q"}
     run = world.start(world.publish(parent_graph()), **facts)
     world.settle()
     child = world.run(child_row(world, run)["child_run_id"])
@@ -281,13 +287,13 @@ def test_a_child_has_the_report_and_queue_of_its_parent_and_says_where_it_comes_
 
 
 def test_an_awaited_child_needs_a_timeout_and_one_that_is_not_takes_none() -> None:
-    awaited = without_hold(parent_graph(**{"await": True}))
+    awaited = without_hold(parent_graph(**some({"await": True})))
     awaited["graph"]["nodes"][1].pop("timeout_seconds")
     assert [p.code for p in validate(awaited).problems] == ["wait_without_deadline"]
     other = parent_graph()
     other["graph"]["nodes"][1]["timeout_seconds"] = 60
     assert [p.code for p in validate(other).problems] == ["unexpected_field"]
-    assert validate(without_hold(parent_graph(**{"await": True}))).problems == ()
+    assert validate(without_hold(parent_graph(**some({"await": True})))).problems == ()
 
 
 def _complete(world: World, run: str) -> None:
@@ -317,7 +323,7 @@ def test_a_fault_at_any_call_changes_nothing_but_time(script: Any, awaited: bool
     def play(fault: NthCall) -> tuple[World, Json]:
         world = World(seed="linked", nemesis=fault)
         world.publish(child_graph())
-        graph = parent_graph(**{"await": awaited})
+        graph = parent_graph(**some({"await": awaited}))
         run = world.start(world.publish(without_hold(graph) if awaited else graph), key="the-run")
         script(world, run)
         views = [world.run(r) for r in (run, child_row(world, run)["child_run_id"])]
