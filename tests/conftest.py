@@ -10,14 +10,22 @@ from casegraph.local.credentials import use_local_credentials
 
 use_local_credentials()
 
+import os  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
 
+import hypothesis  # noqa: E402
 import moto.core  # noqa: E402, F401 -- before the first client, see above
 import pytest  # noqa: E402
 
 from casegraph.local.aws_process import LocalAws  # noqa: E402
 from casegraph.local.stack import ensure_stack  # noqa: E402
 from casegraph.runtime.settings import Settings  # noqa: E402
+
+# The gate (`make test`, CI) repeats the same examples, so that a change is blamed for what it broke and for nothing else.
+# `HYPOTHESIS_PROFILE=explore` looks for new ones; a timing is never a pass or fail.
+hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 
 @pytest.fixture(scope="session")
