@@ -21,7 +21,7 @@ from casegraph.local.aws_process import LocalAws  # noqa: E402
 from casegraph.local.stack import ensure_stack  # noqa: E402
 from casegraph.runtime.settings import Settings  # noqa: E402
 
-# The gate (`make test`, CI) repeats the same examples, so that a change is blamed for what it broke and for nothing else.
+# The gate (`make test`, CI) repeats the same examples: a change is blamed for what it broke and for nothing else.
 # `HYPOTHESIS_PROFILE=explore` looks for new ones; a timing is never a pass or fail.
 hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("explore", deadline=None)
