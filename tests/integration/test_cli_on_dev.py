@@ -86,7 +86,7 @@ def test_i_am_who_the_context_says_or_whom_i_name(home: Path) -> None:
     assert (reviewer["subject"], reviewer["roles"], reviewer["queues"]) == (
         "reviewer-1",
         ["reviewer"],
-        [QUEUE],
+        ["*"],
     )
 
 

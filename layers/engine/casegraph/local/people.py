@@ -24,5 +24,5 @@ PEOPLE = (
     Person(INTAKE, ("operator",), ("*",)),
     Person("operator-1", ("operator", "viewer"), ("*",)),
     Person("publisher-1", ("publisher", "viewer"), ("*",)),
-    *(Person(name, ("reviewer",), ("illegal-content",)) for name in REVIEWERS),
+    *(Person(name, ("reviewer",), ("*",)) for name in REVIEWERS),
 )
