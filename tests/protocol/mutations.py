@@ -33,7 +33,7 @@ LATER = (
     ),
     Later(
         "2",
-        "Repair, skip and migrate take a control claim first (rules.CONTROL_CLAIMABLE waits for it)",
+        "Repair, skip and migrate take a control claim first",
         "5. Running it at 3 am",
     ),
     Later("3", "Conditions of approvals on closing tokens", "4. Acting on the world under authority"),

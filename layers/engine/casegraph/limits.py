@@ -59,6 +59,7 @@ BODY_MAX_DEPTH = 64
 # protocol.md 3: DynamoDB takes 100 items in a transaction; ten are left for the head, segment and records.
 COMMIT_MAX_ITEMS = 90
 # protocol.md 3: DynamoDB takes 4 MB; headroom for keys and the head.
+# Kept by the bounds of what stands inline, not looked at again: tests/protocol measures the largest commit.
 COMMIT_MAX_BYTES = 3_145_728
 # A segment is one item of at most 400 KB: steps of one commit, and bytes of their inline outputs.
 COMMIT_MAX_STEPS = 100

@@ -56,8 +56,8 @@ class ManualClock:
 class SeededIds:
     """The `Ids` port from a seed: the same seed and calls give the same answers."""
 
-    def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, seed: object = 0) -> None:
+        self._random = random.Random(str(seed))
 
     def new(self) -> str:
         """An id of 32 hex characters."""

@@ -14,7 +14,6 @@ from casegraph.domain.writes import Compare, Delete, Item, Key, Put, Rule, Table
 from casegraph.errors import ConditionsFailed, Conflict, Forbidden, NotFound
 from casegraph.limits import MAX_SIGNAL_TRIES, RETRY_JITTER_MILLISECONDS
 
-MERGE_MODES = ("none", "subject")
 _QUEUE_SK = "QUEUE"
 _PRIMARY_SK = "PIN#primary"
 _DEFAULT = Key(Table.CATALOG, "ROUTING", "DEFAULT")

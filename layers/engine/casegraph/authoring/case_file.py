@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -205,8 +204,3 @@ def _problems(error: ValidationError, file: CaseFile, where: str) -> Iterator[So
         elif code == "missing_field":
             message = f"field {str(loc[-1])!r} is missing"
         yield file.problem(code, where + pointer(*loc), message)
-
-
-def folder_cases(path: Path) -> bool:
-    """Whether a workflow folder has cases."""
-    return any((path / CASES).glob("*.y*ml"))

@@ -147,14 +147,6 @@ def shard_of(run_id: str) -> int:
     return int(run_id[-2:], 16) % INDEX_SHARDS
 
 
-# The attributes a replay of the segments rebuilds; the rest is leases, attempts, wake_at and the inbox.
-FACTS = (
-    "outcome", "error_code", "ended_at", "deadline_at", "paused", "attention", "attention_since", "frontier",
-    "closing", "latest", "visits", "buffered", "merge_epoch", "merged_reports", "shifted_by", "cascades", "steps",
-    "idle_commits", "digest", "version",
-)  # fmt: skip
-
-
 def to_item(head: Head) -> Item:
     """The stored row of a head, with its index attributes; `latest` over its bound goes to a row of its own."""
     item: Item = {

@@ -21,11 +21,6 @@ CLAIMABLE_OUTCOME = Rule(
     AnyOf((Absent(("outcome",)), Exists(("cleanup",)))),
     "a terminal run is claimed only to close what its outcome left open",
 )
-CONTROL_CLAIMABLE = Rule(
-    "control_claimable",
-    Absent(("outcome",)),
-    "a control claim ignores attention, pause and wake_at, not the outcome",
-)
 
 NOT_GIVEN = Rule("not_given", Absent(("given_to",)), "a parked event goes to one run only (invariant 5)")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from casegraph.adapters.memory import MemoryBlobStore, MemoryItemStore
+from casegraph.adapters.memory import MemoryBlobStore, MemoryItemStore, SeededIds
 from casegraph.application.advance_run import advance_run
 from casegraph.application.context import Ports
 from casegraph.application.deliver_effect import deliver_effect
@@ -25,7 +25,7 @@ from casegraph.testing.faults import (
 from casegraph.testing.history import History, RecordingStore
 from casegraph.testing.jobs import VirtualJobQueue
 from casegraph.testing.outside import Notes, ScriptedComponents, ScriptedConnectors
-from casegraph.testing.timeline import Invocation, SeededIds, SkewedClock, VirtualTime
+from casegraph.testing.timeline import Invocation, SkewedClock, VirtualTime
 
 # As in template.yaml: what one invocation of execute or dispatch may take.
 INVOCATION_MILLISECONDS = 30_000

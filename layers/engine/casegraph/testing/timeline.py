@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,21 +57,6 @@ class SkewedClock:
     def sleep(self, milliseconds: int) -> None:
         """Let so much virtual time pass."""
         self._sleep(milliseconds)
-
-
-class SeededIds:
-    """Identities and jitter from one seed and a worker's name: the same run of a world draws the same."""
-
-    def __init__(self, seed: object) -> None:
-        self._random = random.Random(str(seed))
-
-    def new(self) -> str:
-        """A fresh id of 32 hex characters."""
-        return f"{self._random.getrandbits(128):032x}"
-
-    def jitter(self, low: int, high: int) -> int:
-        """A uniform integer, low <= n <= high."""
-        return self._random.randint(low, high)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from casegraph.application.reconcile import reconcile
 from casegraph.application.start_run import NewRun, start_run
 from casegraph.authoring.folder import load_bundle
 from casegraph.domain.ids import derived_id
-from casegraph.domain.signal import event_hash
 from casegraph.domain.task import OPEN_STATES
 from casegraph.domain.writes import Item
 from casegraph.errors import Retryable
@@ -263,8 +262,3 @@ class World:
 
     def _control(self, operation: str) -> Control:
         return Control("operator-1", "test", self._request(operation))
-
-
-def event_row_sk(event_type: str, event_id: str) -> str:
-    """Sort key of an event's row under its run."""
-    return f"EVENT#{event_hash(event_type, event_id)}"
